@@ -1,0 +1,1 @@
+"""Kind-blind parts of the API: schema trees, decoding, selectors, quantities, patches, Status errors."""

@@ -1,0 +1,1 @@
+"""Typed, frozen views of the built-in kinds for components (generated)."""

@@ -1,0 +1,1 @@
+"""The only door to the state: HTTP, the filter chain, one handler file per verb, watches, discovery."""

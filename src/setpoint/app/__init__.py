@@ -1,0 +1,1 @@
+"""The only composition root: configuration becomes components, started and stopped in order."""

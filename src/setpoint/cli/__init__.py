@@ -1,0 +1,1 @@
+"""Commands for people: thin, over the API that every other client uses."""

@@ -1,0 +1,1 @@
+"""Transports, reflector, informer, work queue, controller runtime: all that a component needs."""

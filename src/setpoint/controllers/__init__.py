@@ -1,0 +1,1 @@
+"""Level-triggered loops: observe, diff, act. One file or folder each."""

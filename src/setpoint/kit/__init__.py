@@ -1,0 +1,1 @@
+"""Clock, task groups, channels, logging, metrics: the ground that everything stands on."""

@@ -1,0 +1,1 @@
+"""Services' traffic and DNS (to come)."""

@@ -1,0 +1,1 @@
+"""What runs a container: processes of this host, or a simulation of them."""

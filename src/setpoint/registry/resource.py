@@ -1,0 +1,78 @@
+"""What the server knows of a resource: one row of the literal table in `registry.table`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from setpoint.registry.strategy import Column, Object, Strategy
+
+STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """`status`, `scale`, `binding` …: `kind` is what it answers with (group and version too where they differ from the parent's).
+
+    `strategy` is set where a write changes the parent's own object (status, finalize, approval, resize, ephemeralcontainers);
+    the others have a handler of their own, found by name.
+    """
+
+    name: str
+    verbs: tuple[str, ...]
+    kind: str = ""
+    group: str | None = None
+    version: str | None = None
+    strategy: Strategy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """How `kubectl get` prints a kind: `cells(obj, now)` gives one value per column."""
+
+    columns: tuple[Column, ...]
+    cells: Callable[[Object, float], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedResource:
+    """One resource. `versions` are the served ones, newest preference first; the first is also the stored one unless `storage` says else.
+
+    `definitions` maps each version to the name of its schema definition (`io.k8s.api.apps.v1.Deployment`).
+    `virtual` resources (reviews, bindings) are never stored: they have handlers of their own.
+    """
+
+    group: str
+    versions: tuple[str, ...]
+    plural: str
+    singular: str
+    kind: str
+    namespaced: bool
+    strategy: Strategy
+    definitions: Mapping[str, str]
+    verbs: tuple[str, ...] = STANDARD_VERBS
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[Subresource, ...] = ()
+    table: Table | None = None
+    storage: str = ""
+    virtual: bool = False
+    list_kind: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def group_resource(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def storage_version(self) -> str:
+        return self.storage or self.versions[0]
+
+    def key(self, namespace: str, name: str) -> str:
+        """The store's key of an object."""
+        return f"{self.group_resource}/{namespace}/{name}" if self.namespaced else f"{self.group_resource}/{name}"
+
+    def prefix(self, namespace: str = "") -> str:
+        """The store's prefix of a collection."""
+        return f"{self.group_resource}/{namespace}/" if self.namespaced and namespace else f"{self.group_resource}/"

@@ -1,0 +1,111 @@
+"""What the generic store asks of a kind, in the order in which it asks.
+
+Create: `default` → `prepare_for_create` → `validate` → `warnings_on_create` → `canonicalise`.
+Update and patch: `default` → `prepare_for_update` → `validate_update` → `warnings_on_update` → `canonicalise`.
+`default`, `prepare_…` and `canonicalise` may change the object they are given, the others may not; no hook may change `old`
+or keep what it is given. All are synchronous and look at nothing but their arguments: what needs other objects is admission
+(`registry.admission`) or an allocation (`begin_create`).
+
+A subresource such as `status` is a second Strategy, usually a tiny one that copies everything but its own part from `old`.
+Source: Kubernetes `apiserver/pkg/registry/rest` (RESTCreateStrategy, RESTUpdateStrategy, RESTDeleteStrategy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from setpoint.api.machinery.status import FieldError
+from setpoint.api.machinery.user import UserInfo
+
+Object = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Context:
+    """One write: who, where, when (`now` in seconds since the epoch), and the warnings gathered for its answer."""
+
+    user: UserInfo
+    now: float
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    operation: str = "CREATE"
+    dry_run: bool = False
+    field_manager: str = ""
+    warnings: list[str] = field(default_factory=list)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Strategy:
+    """The rules of a kind with no rules of its own; resources override what differs."""
+
+    #: PUT of an object that does not exist creates it
+    allow_create_on_update: ClassVar[bool] = False
+    #: PUT without metadata.resourceVersion overwrites whatever is there (behaviour B10)
+    allow_unconditional_update: ClassVar[bool] = True
+    #: generateName is truncated to leave room for the suffix, as a DNS label or subdomain
+    #: what happens to dependents when a DELETE says nothing: "Background", "Orphan" or "Foreground" (behaviour B21)
+    default_propagation: ClassVar[str] = "Background"
+    #: DELETE answers with the object in its last state rather than a Status
+    delete_returns_object: ClassVar[bool] = False
+    #: the server keeps metadata.generation; `generation_changed` says when it rises
+    has_generation: ClassVar[bool] = False
+    #: field selectors besides metadata.name and metadata.namespace; `fields` gives their values
+    selectable_fields: ClassVar[frozenset[str]] = frozenset()
+
+    def default(self, obj: Object) -> None:
+        """Set what the user left out, as decoding does in Kubernetes; also applied to update and patch results."""
+
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        """Drop what a creator may not set (status, …) and set what the server owns."""
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        """Every complaint about a new object's own fields, in a fixed order. `metadata` is validated by the generic store."""
+        return []
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return []
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        """Copy from `old` what this endpoint may not change (status on the main resource)."""
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        """Every complaint about the change; the base class validates the new object as if it were new."""
+        return self.validate(context, obj)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return []
+
+    def canonicalise(self, obj: Object) -> None:
+        """Bring what was accepted into the form that is stored (after validation)."""
+
+    def generation_changed(self, obj: Object, old: Object) -> bool:
+        """Whether this update raises metadata.generation (only asked where `has_generation`)."""
+        return bool(obj.get("spec") != old.get("spec"))
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        """What is wrong with a name (`prefix`: a generateName); the default is a DNS subdomain."""
+        from setpoint.api.machinery import names
+
+        return names.dns_subdomain(name, prefix=prefix)
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        """The values of `selectable_fields`."""
+        return {}
+
+    def grace_period(self, context: Context, obj: Object, requested: int | None) -> int | None:
+        """Seconds that a deletion must wait for the kind's own agent (pods: their node); None: it is gone at once."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of `kubectl get`: `priority` 0 shows always, 1 with `-o wide`."""
+
+    name: str
+    type: str
+    description: str
+    format: str = ""
+    priority: int = 0

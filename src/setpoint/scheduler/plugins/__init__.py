@@ -1,0 +1,1 @@
+"""One file per plugin; the framework holds the literal table of them."""

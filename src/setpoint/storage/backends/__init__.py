@@ -1,0 +1,1 @@
+"""One module per backend; each passes setpoint.testing.storage's conformance suite."""

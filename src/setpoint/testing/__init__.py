@@ -1,0 +1,1 @@
+"""What tests of Setpoint and of its users share. Nothing imports it."""
