@@ -1,0 +1,82 @@
+"""One request and its answer, whatever carried them: the HTTP adapter and the in-process transport both speak this."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.machinery.user import ANONYMOUS, UserInfo
+
+JSON = "application/json"
+
+
+@dataclass(slots=True)
+class Request:
+    """A request after authentication. `query` has every value of every parameter, `headers` have lower-case names.
+
+    `carrier` is what the carrier adds for handlers that take over the connection (exec, attach): the HTTP adapter's own request.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    user: UserInfo = ANONYMOUS
+    carrier: Any = None
+
+    def parameter(self, name: str, default: str = "") -> str:
+        """The first value of a query parameter."""
+        values = self.query.get(name)
+        return values[0] if values else default
+
+    def header(self, name: str, default: str = "") -> str:
+        return self.headers.get(name, default)
+
+
+@dataclass(slots=True)
+class Response:
+    """An answer: `body` at once, or `stream` piece by piece (each piece is complete lines; close it when the client goes).
+
+    `headers` have no Warning: every text of `warnings` becomes a header `Warning: 299 - "<text>"` of its own.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes | None = None
+    stream: AsyncIterator[bytes] | None = None
+    warnings: Sequence[str] = ()
+
+    def all_headers(self) -> list[tuple[str, str]]:
+        """`headers` and one Warning header per warning, as they go on the wire."""
+        return [*self.headers.items(), *(("Warning", warning_header(text)) for text in self.warnings)]
+
+
+def warning_header(text: str) -> str:
+    """RFC 7234's warning value with code 299 (miscellaneous persistent warning) and no agent, as Kubernetes sends it."""
+    cleaned = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{cleaned}"'
+
+
+JSON_HEADERS: Mapping[str, str] = {"Content-Type": JSON}
+
+
+def json_response(value: Any, status: int = 200, warnings: Sequence[str] = ()) -> Response:
+    """`value` as JSON."""
+    return Response(status, JSON_HEADERS, orjson.dumps(value), warnings=warnings)
+
+
+def text_response(text: str, status: int = 200) -> Response:
+    return Response(status, {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}, text.encode())
+
+
+def error_response(error: StatusError) -> Response:
+    """A refusal as its Status object, with Retry-After where the error asks to come back."""
+    headers = dict(JSON_HEADERS)
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    return Response(error.code, headers, orjson.dumps(error.status()))
