@@ -1,8 +1,8 @@
 """The typed client: what components and users' own controllers talk to an API server with.
 
 Objects come back as the Struct of their `Resource`. Nothing is ever written from a Struct (fields that it does not know would be
-lost): writes are plain JSON for creates, patches, applies, or a `/status` patch. Refusals raise StatusError; a server that cannot be
-reached raises TransportError.
+lost): writes are plain JSON for creates, patches, applies, or a `/status` patch. Refusals raise StatusError; a server that
+cannot be reached raises TransportError.
 """
 
 from __future__ import annotations

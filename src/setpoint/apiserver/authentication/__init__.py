@@ -1,0 +1,57 @@
+"""Who asks. Authenticators are tried in order; the first that recognises a credential decides.
+
+A credential that no authenticator accepts is 401; no credential at all is the anonymous user, whom authorisation lets see
+health and version only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from setpoint.api.machinery.status import unauthorized
+from setpoint.api.machinery.user import ANONYMOUS, UserInfo
+
+AUTHENTICATED = "system:authenticated"
+
+
+class TokenAuthenticator(Protocol):
+    """Knows some bearer tokens."""
+
+    async def user_of(self, token: str) -> UserInfo | None:
+        """The token's user; None when this authenticator does not accept it."""
+
+
+class Authentication:
+    """All ways to prove an identity that this server accepts."""
+
+    def __init__(self, tokens: Sequence[TokenAuthenticator]) -> None:
+        self._tokens = tokens
+
+    async def authenticate(self, authorization: str, certificate_user: UserInfo | None) -> UserInfo:
+        """The user behind an Authorization header and the TLS peer's certificate; raises StatusError 401.
+
+        A client certificate wins over a token, as in kube-apiserver's order of authenticators.
+        """
+        if certificate_user is not None:
+            return _authenticated(certificate_user)
+        token = bearer_token(authorization)
+        if not token:
+            return ANONYMOUS
+        for authenticator in self._tokens:
+            if (user := await authenticator.user_of(token)) is not None:
+                return _authenticated(user)
+        raise unauthorized()
+
+
+def bearer_token(authorization: str) -> str:
+    """The token of `Bearer <token>`, with any case of the scheme; empty when there is none."""
+    scheme, _, token = authorization.strip().partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _authenticated(user: UserInfo) -> UserInfo:
+    if AUTHENTICATED in user.groups:
+        return user
+    return replace(user, groups=(*user.groups, AUTHENTICATED))

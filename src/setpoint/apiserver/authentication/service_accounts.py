@@ -1,0 +1,147 @@
+"""Service account tokens: signed JWTs, bound to an account and optionally to a pod or Secret, and void once those are gone.
+
+Claims as in Kubernetes' bound tokens (KEP-1205): `sub` is `system:serviceaccount:<namespace>:<name>`, `kubernetes.io` names the
+account, pod and node with their uids.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from setpoint.api.machinery.user import UserInfo
+from setpoint.kit.clock import Clock, parse_rfc3339
+
+ISSUER = "https://kubernetes.default.svc"
+_DELETION_LEEWAY = 60.0  # seconds that a token outlives the deletionTimestamp of what it is bound to (behaviour B43)
+
+
+class Objects(Protocol):
+    """What tokens are checked against: the current objects."""
+
+    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """The object, None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An object that a token lives and dies with: `kind` is Pod, Node or Secret."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+class ServiceAccountTokens:
+    """Issues and accepts tokens signed with the key in `<directory>/sa.key` (see `pki.service_account_key`)."""
+
+    def __init__(self, key_file: Path, objects: Objects, clock: Clock, *, issuer: str = ISSUER) -> None:
+        self.issuer = issuer
+        self._key_file = key_file
+        self._objects = objects
+        self._clock = clock
+        self._verified = lru_cache(maxsize=4096)(self._verify)
+
+    def issue(
+        self,
+        namespace: str,
+        account: Mapping[str, Any],
+        *,
+        audiences: Sequence[str],
+        seconds: int,
+        bound: Sequence[Bound] = (),
+    ) -> tuple[str, float]:
+        """A new token and the moment (seconds since the epoch) at which it expires. `account` is the ServiceAccount object."""
+        import jwt
+
+        now = self._clock.now()
+        metadata = account["metadata"]
+        claims = {
+            "aud": list(audiences),
+            "exp": int(now + seconds),
+            "iat": int(now),
+            "iss": self.issuer,
+            "jti": str(uuid.uuid4()),
+            "kubernetes.io": {
+                "namespace": namespace,
+                **{item.kind.lower(): {"name": item.name, "uid": item.uid} for item in bound},
+                "serviceaccount": {"name": metadata["name"], "uid": metadata["uid"]},
+            },
+            "nbf": int(now),
+            "sub": f"system:serviceaccount:{namespace}:{metadata['name']}",
+        }
+        return jwt.encode(claims, self._private_key(), algorithm="ES256"), float(int(now + seconds))
+
+    async def user_of(self, token: str) -> UserInfo | None:
+        """The account behind a token for this API server; None if it is not ours, expired, or its objects are gone."""
+        claims = self._verified(token) if token.count(".") == 2 else None
+        if claims is None or not self._in_time(claims) or self.issuer not in claims.get("aud", ()):
+            return None
+        private = claims["kubernetes.io"]
+        if not await self._all_alive(private):
+            return None
+        return _user(private, str(claims.get("jti", "")))
+
+    def _verify(self, token: str) -> dict[str, Any] | None:
+        import jwt
+
+        try:
+            return jwt.decode(
+                token,
+                self._private_key().public_key(),
+                algorithms=["ES256"],
+                issuer=self.issuer,
+                # time is judged on our clock at each use, the audience likewise
+                options={"verify_exp": False, "verify_nbf": False, "verify_iat": False, "verify_aud": False},
+            )
+        except jwt.InvalidTokenError:
+            return None
+
+    def _in_time(self, claims: Mapping[str, Any]) -> bool:
+        return bool(claims.get("nbf", 0) <= self._clock.now() + 1 and self._clock.now() < claims.get("exp", 0))
+
+    async def _all_alive(self, private: Mapping[str, Any]) -> bool:
+        namespace = private["namespace"]
+        bound = [("serviceaccounts", namespace, private.get("serviceaccount"))]
+        bound += [("pods", namespace, private.get("pod")), ("secrets", namespace, private.get("secret"))]
+        for resource, scope, wanted in bound:
+            if wanted is not None and not self._alive(await self._objects.find(resource, scope, wanted["name"]), wanted["uid"]):
+                return False
+        return True
+
+    def _alive(self, found: Mapping[str, Any] | None, uid: str) -> bool:
+        if found is None or found["metadata"]["uid"] != uid:
+            return False
+        deleted = found["metadata"].get("deletionTimestamp")
+        return not deleted or parse_rfc3339(deleted) + _DELETION_LEEWAY > self._clock.now()
+
+    def _private_key(self) -> Any:
+        return _load_key(self._key_file)
+
+
+@lru_cache(maxsize=8)
+def _load_key(file: Path) -> Any:
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    return load_pem_private_key(file.read_bytes(), None)
+
+
+def _user(private: Mapping[str, Any], token_id: str) -> UserInfo:
+    namespace, account = private["namespace"], private["serviceaccount"]
+    extra: dict[str, tuple[str, ...]] = {"authentication.kubernetes.io/credential-id": (f"JTI={token_id}",)}
+    if pod := private.get("pod"):
+        extra["authentication.kubernetes.io/pod-name"] = (pod["name"],)
+        extra["authentication.kubernetes.io/pod-uid"] = (pod["uid"],)
+    if node := private.get("node"):
+        extra["authentication.kubernetes.io/node-name"] = (node["name"],)
+        extra["authentication.kubernetes.io/node-uid"] = (node["uid"],)
+    return UserInfo(
+        f"system:serviceaccount:{namespace}:{account['name']}",
+        account["uid"],
+        ("system:serviceaccounts", f"system:serviceaccounts:{namespace}"),
+        extra,
+    )
