@@ -37,7 +37,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class ServedResource:
-    """One resource. `versions` are the served ones, newest preference first; the first is also the stored one unless `storage` says else.
+    """One resource. `versions` are the served ones, newest preference first; the first is also the stored one unless `storage`
+    says else.
 
     `definitions` maps each version to the name of its schema definition (`io.k8s.api.apps.v1.Deployment`).
     `virtual` resources (reviews, bindings) are never stored: they have handlers of their own.
@@ -60,10 +61,24 @@ class ServedResource:
     virtual: bool = False
     list_kind: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    #: turns an object into another of its API versions (`convert(obj, "autoscaling/v1")`), where a kind has several; returns a
+    #: new object, may share parts. Strategies see objects of the storage version only; `defaults` fills in a version's own
+    #: defaults before that (by version).
+    convert: Callable[[Object, str], Object] | None = None
+    defaults: Mapping[str, Callable[[Object], None]] = field(default_factory=dict)
+    #: the store's name of the collection where two groups serve the same objects (events.k8s.io stores into `events`), and the
+    #: apiVersion that is stored
+    stored_as: str = ""
+    stored_api_version: str = ""
 
     @property
     def group_resource(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def collection(self) -> str:
+        """The store's name of the collection, the same for all that share it."""
+        return self.stored_as or self.group_resource
 
     @property
     def storage_version(self) -> str:
@@ -71,8 +86,8 @@ class ServedResource:
 
     def key(self, namespace: str, name: str) -> str:
         """The store's key of an object."""
-        return f"{self.group_resource}/{namespace}/{name}" if self.namespaced else f"{self.group_resource}/{name}"
+        return f"{self.collection}/{namespace}/{name}" if self.namespaced else f"{self.collection}/{name}"
 
     def prefix(self, namespace: str = "") -> str:
         """The store's prefix of a collection."""
-        return f"{self.group_resource}/{namespace}/" if self.namespaced and namespace else f"{self.group_resource}/"
+        return f"{self.collection}/{namespace}/" if self.namespaced and namespace else f"{self.collection}/"

@@ -52,6 +52,8 @@ class Strategy:
     delete_returns_object: ClassVar[bool] = False
     #: the server keeps metadata.generation; `generation_changed` says when it rises
     has_generation: ClassVar[bool] = False
+    #: paths that a write through this endpoint cannot change; field ownership leaves them out (`resetFields`)
+    reset_fields: tuple[tuple[str, ...], ...] = ()
     #: field selectors besides metadata.name and metadata.namespace; `fields` gives their values
     selectable_fields: ClassVar[frozenset[str]] = frozenset()
 

@@ -1,0 +1,23 @@
+"""The resources of apiextensions.k8s.io."""
+
+from __future__ import annotations
+
+from setpoint.registry.resource import ServedResource
+from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
+from setpoint.registry.table.rows import definitions, status
+
+RESOURCES: tuple[ServedResource, ...] = (
+    ServedResource(
+        group="apiextensions.k8s.io",
+        versions=("v1",),
+        plural="customresourcedefinitions",
+        singular="customresourcedefinition",
+        kind="CustomResourceDefinition",
+        namespaced=False,
+        strategy=SpecStatusStrategy(),
+        definitions=definitions("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions", "CustomResourceDefinition"),
+        short_names=("crd", "crds"),
+        categories=("api-extensions",),
+        subresources=(status("CustomResourceDefinition", StatusStrategy(SpecStatusStrategy())),),
+    ),
+)

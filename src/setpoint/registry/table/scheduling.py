@@ -1,0 +1,21 @@
+"""The resources of scheduling.k8s.io."""
+
+from __future__ import annotations
+
+from setpoint.registry.resource import ServedResource
+from setpoint.registry.strategy import Strategy
+from setpoint.registry.table.rows import definitions
+
+RESOURCES: tuple[ServedResource, ...] = (
+    ServedResource(
+        group="scheduling.k8s.io",
+        versions=("v1",),
+        plural="priorityclasses",
+        singular="priorityclass",
+        kind="PriorityClass",
+        namespaced=False,
+        strategy=Strategy(),
+        definitions=definitions("scheduling", "PriorityClass"),
+        short_names=("pc",),
+    ),
+)
