@@ -1,0 +1,160 @@
+"""The proxy itself: one connection to the pod's node per log, exec or attach."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from setpoint.api.machinery.status import StatusError, bad_request, not_found
+from setpoint.apiserver.http import Carrier
+from setpoint.apiserver.kubelet_proxy import options
+from setpoint.apiserver.pki import KeyPair
+from setpoint.apiserver.request import Request, Response
+
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_CONNECT = 10.0  # seconds to reach a node
+
+GetNode = Callable[[str], Awaitable[Mapping[str, Any] | None]]
+
+
+class KubeletProxy:
+    """Reaches nodes. `get_node` finds a Node object by name; `pair` is the API server's client certificate."""
+
+    def __init__(self, get_node: GetNode, ca_file: Path, pair: KeyPair) -> None:
+        self._get_node = get_node
+        self._ca_file = ca_file
+        self._pair = pair
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def logs(self, request: Request, pod: Mapping[str, Any]) -> Response:
+        """`GET …/pods/<name>/log`: the text as it comes; an empty answer for a pod without a node."""
+        container = options.container_of(pod, request.parameter("container"))
+        query = options.log_query(request, pod["metadata"]["name"])
+        if not pod["spec"].get("nodeName"):
+            return Response(204, {}, b"")
+        url = await self._url("containerLogs", pod, container)
+        answer = await self._reach(pod, lambda session: session.get(url, params=query))
+        if answer.status >= 400:
+            await _raise_refusal(answer)
+        return Response(200, {"Content-Type": "text/plain"}, stream=_chunks(answer))
+
+    async def stream(self, request: Request, pod: Mapping[str, Any], kind: str) -> Response:
+        """Exec or attach (`kind`): relay WebSocket frames between the client and the node until either ends."""
+        container = options.container_of(pod, request.parameter("container"))
+        options.host_of(pod)
+        options.check_streams(request, command_needed=kind == "exec")
+        if request.header("upgrade").lower() != "websocket" or not isinstance(request.carrier, Carrier):
+            raise bad_request("unable to upgrade: only WebSocket upgrades are served here (kubectl 1.31 and newer speak them)")
+        protocols = [word.strip() for word in request.header("sec-websocket-protocol").split(",") if word.strip()]
+        chosen = next((protocol for protocol in PROTOCOLS if protocol in protocols), "")
+        if not chosen:
+            raise StatusError(400, "BadRequest", f"unable to upgrade: none of the protocols is served: {protocols}")
+        url = await self._url(kind, pod, container)
+        query = options.stream_query(request, container)
+        upstream = await self._upgrade(pod, f"{url}", query, chosen)
+        client = web.WebSocketResponse(protocols=(chosen,), max_msg_size=0, compress=False, autoping=True)
+        await client.prepare(request.carrier.request)
+        request.carrier.response = client
+        await _relay(client, upstream)
+        return Response(101, {})
+
+    async def _url(self, kind: str, pod: Mapping[str, Any], container: str) -> str:
+        node_name = options.host_of(pod)
+        node = await self._get_node(node_name)
+        if node is None:
+            raise not_found("", "nodes", node_name)
+        host, port = options.node_address(node)
+        host = f"[{host}]" if ":" in host else host
+        meta = pod["metadata"]
+        path = f"/{kind}/{meta['namespace']}/{meta['name']}"
+        path += f"/{container}" if kind == "containerLogs" else f"/{meta['uid']}/{container}"
+        return f"https://{host}:{port}{path}"
+
+    async def _upgrade(
+        self, pod: Mapping[str, Any], url: str, query: Sequence[tuple[str, str]], protocol: str
+    ) -> aiohttp.ClientWebSocketResponse:
+        try:
+            return await self._sessions().ws_connect(url, params=query, protocols=(protocol,), max_msg_size=0, autoclose=False)
+        except aiohttp.WSServerHandshakeError as error:
+            raise StatusError(error.status, "InternalError", f"Internal error occurred: {error.message}", {}) from error
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise _unreachable(pod, error) from error
+
+    async def _reach(
+        self, pod: Mapping[str, Any], call: Callable[[aiohttp.ClientSession], Awaitable[aiohttp.ClientResponse]]
+    ) -> aiohttp.ClientResponse:
+        try:
+            return await call(self._sessions())
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise _unreachable(pod, error) from error
+
+    def _sessions(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            context = ssl.create_default_context(cafile=str(self._ca_file))
+            context.load_cert_chain(self._pair.certificate, self._pair.key)
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT)
+            connector = aiohttp.TCPConnector(ssl=context, limit=0, force_close=True)
+            self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
+        return self._session
+
+
+def _unreachable(pod: Mapping[str, Any], error: Exception) -> StatusError:
+    message = f'error dialing backend of node "{pod["spec"]["nodeName"]}": {error}'
+    return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
+
+
+async def _raise_refusal(answer: aiohttp.ClientResponse) -> None:
+    text = (await answer.text()).strip()
+    reason = {400: "BadRequest", 404: "NotFound"}.get(answer.status, "InternalError")
+    answer.close()
+    raise StatusError(answer.status, reason, text)
+
+
+async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in answer.content.iter_any():
+            yield chunk
+    finally:
+        answer.close()
+
+
+async def _relay(client: web.WebSocketResponse, node: aiohttp.ClientWebSocketResponse) -> None:
+    """Pass frames both ways until one side ends; then end the other. Cancellation closes both."""
+
+    async def up() -> None:
+        async for message in client:
+            if message.type is aiohttp.WSMsgType.BINARY:
+                await node.send_bytes(message.data)
+            elif message.type is aiohttp.WSMsgType.TEXT:
+                await node.send_str(message.data)
+        await node.close()
+
+    async def down() -> None:
+        async for message in node:
+            if message.type is aiohttp.WSMsgType.BINARY:
+                await client.send_bytes(message.data)
+            elif message.type is aiohttp.WSMsgType.TEXT:
+                await client.send_str(message.data)
+        await client.close()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            upward = group.create_task(up(), name="kubelet-proxy/up")
+            await down()
+            upward.cancel()
+    except* (ConnectionError, RuntimeError):
+        pass  # the other side is gone: nothing is left to pass on
+    finally:
+        await node.close()
+        await client.close()
