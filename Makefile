@@ -1,0 +1,45 @@
+# The four commands a newcomer needs: make demo, make test, make check, make bench. Each sets up what it needs.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp-install
+DEBIAN := scripts/debian_packages.sh
+
+.PHONY: demo test check bench install soak torture format clean
+
+$(STAMP): pyproject.toml hatch_build.py src/setpoint/api/machinery/schema/presence.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'hatchling>=1.25' editables 'kubernetes-validate>=1.37,<2' 'msgspec>=0.19' 'orjson>=3.10'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+install: $(STAMP)  ## the virtual environment with the package and its development tools
+
+demo: $(STAMP)  ## a Deployment becomes processes, heals, scales, rolls, and survives the loss of a node
+	@$(BIN)/python -m setpoint demo
+
+check: $(STAMP)  ## lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(STAMP)  ## every test that fits in ten minutes
+	@$(DEBIAN) test
+	$(BIN)/python -m pytest
+
+soak torture: $(STAMP)  ## what takes longer: all seeds of the convergence test and the long replays
+	@$(DEBIAN) test
+	SETPOINT_SEEDS=300 $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster
+
+bench: $(STAMP)  ## figures, beside the bare stack, as a table and JSON
+	@$(DEBIAN) bench
+	$(BIN)/python benchmarks/run.py
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix --quiet .
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,59 @@
+"""The objects that every cluster has from its first second. Each is made if it is absent and otherwise left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.api.machinery.resource import Resource
+from setpoint.api.machinery.status import StatusError
+from setpoint.client.client import ClientProtocol
+
+_NAMESPACES: Resource[Any] = Resource("", "v1", "namespaces", "Namespace", namespaced=False, type=dict)
+_SERVICES: Resource[Any] = Resource("", "v1", "services", "Service", namespaced=True, type=dict)
+_PRIORITY_CLASSES: Resource[Any] = Resource(
+    "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False, type=dict
+)
+
+SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+_SYSTEM_PRIORITIES = {
+    "system-cluster-critical": (
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    "system-node-critical": (
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+}
+
+
+async def ensure(client: ClientProtocol, *, service_address: str, port: int) -> None:
+    """Make the namespaces, the system's priority classes and the `kubernetes` Service."""
+    for name in SYSTEM_NAMESPACES:
+        await _create(client, _NAMESPACES, {"metadata": {"name": name}})
+    for name, (value, description) in _SYSTEM_PRIORITIES.items():
+        body = {"metadata": {"name": name}, "value": value, "description": description}
+        await _create(client, _PRIORITY_CLASSES, body)
+    await _create(client, _SERVICES, _kubernetes_service(service_address, port), "default")
+
+
+def _kubernetes_service(address: str, port: int) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "kubernetes", "labels": {"component": "apiserver", "provider": "kubernetes"}},
+        "spec": {
+            "type": "ClusterIP",
+            "clusterIP": address,
+            "ipFamilyPolicy": "SingleStack",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}],
+        },
+    }
+
+
+async def _create(client: ClientProtocol, resource: Resource[Any], body: Mapping[str, Any], namespace: str = "") -> None:
+    try:
+        await client.create(resource, body, namespace)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise

@@ -1,0 +1,70 @@
+"""The layout of a data directory, the one place that knows it. Everything in it is private to the server's user.
+
+store.db            the store           pki/                certificates and keys
+admin.kubeconfig    for people          components/         kubeconfigs of the parts
+nodes/<name>/       a node's pods       run/<part>.pid      who runs, `address` where the API server listens
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from setpoint.app.options import StartError
+
+
+@dataclass(frozen=True, slots=True)
+class DataDir:
+    """Paths under one data directory."""
+
+    root: Path
+
+    def prepare(self) -> None:
+        """Make the directory; raises StartError when it cannot be written."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for name in ("pki", "components", "nodes", "run"):
+                (self.root / name).mkdir(exist_ok=True, mode=0o700)
+            probe = self.root / "run" / f".probe-{os.getpid()}"
+            probe.touch(mode=0o600)
+            probe.unlink()
+        except OSError as error:
+            raise StartError(f"data directory {self.root} cannot be written: {error.strerror}") from error
+
+    @property
+    def pki(self) -> Path:
+        return self.root / "pki"
+
+    @property
+    def store(self) -> Path:
+        return self.root / "store.db"
+
+    @property
+    def admin_kubeconfig(self) -> Path:
+        return self.root / "admin.kubeconfig"
+
+    @property
+    def address_file(self) -> Path:
+        return self.root / "run" / "address"
+
+    @property
+    def log_file(self) -> Path:
+        return self.root / "setpoint.log"
+
+    def component_kubeconfig(self, name: str) -> Path:
+        return self.root / "components" / f"{name}.kubeconfig"
+
+    def node(self, name: str) -> Path:
+        return self.root / "nodes" / name
+
+    def pid_file(self, part: str) -> Path:
+        return self.root / "run" / f"{part}.pid"
+
+
+def default_data_dir() -> Path:
+    """`$SETPOINT_DATA_DIR`, else `setpoint` in the user's data directory (XDG)."""
+    if chosen := os.environ.get("SETPOINT_DATA_DIR"):
+        return Path(chosen)
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "setpoint"

@@ -1,0 +1,52 @@
+"""What can be chosen: one frozen value from the command line down to the parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+DEFAULT_PORT = 6443
+SERVICE_RANGE = "10.96.0.0/16"
+
+
+class StartError(Exception):
+    """Setpoint cannot start; the message is the one clear line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Kubernetes' own defaults, in seconds; tests of node loss shorten them."""
+
+    lease_seconds: float = 40.0
+    heartbeat_period: float = 10.0
+    status_report_period: float = 300.0
+    node_monitor_period: float = 5.0
+    node_monitor_grace: float = 40.0
+    not_ready_toleration: int = 300
+    unreachable_toleration: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a cluster on this machine is made.
+
+    `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here.
+    """
+
+    data_dir: Path
+    host: str = "127.0.0.1"
+    port: int | None = None
+    kubeconfig: Path | None = None
+    merge: bool = False
+    nodes: int = 1
+    runtime: str = "process"
+    store: str = "sqlite"
+    split: bool = False
+    token_auth_file: Path | None = None
+    controllers: bool = True
+    scheduler: bool = True
+    timings: Timings = field(default_factory=Timings)
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        return tuple(f"node-{number}" for number in range(1, self.nodes + 1))
