@@ -8,7 +8,10 @@ Promises
   become visible in the order of their revisions, and a watcher sees each exactly once, in order, without a gap.
 - *Judged against the pending head.* A write's condition is compared with the newest state that any earlier write, acknowledged
   or not, has asked for; so `head` may show what is not yet durable. If the commit of a batch fails, every write of the batch
-  and every later one that was judged by it fails with Unavailable, and the head falls back.
+  and every later one that was judged by it fails with Unavailable, and the head falls back. Refusals (Exists, Conflict,
+  NotFound) that rest on a pending write are raised only once that write is durable.
+- *Cancellation.* A cancelled write may still happen: `encode` was called and the batch goes on. Cancelled reads and waits
+  leave nothing behind.
 - *Snapshots.* `get` and `list` at a past revision answer exactly what was there; beyond the retained history they raise Compacted.
 
 Keys are `<plural>[.<group>]/[<namespace>/]<name>`, ordered by their bytes: `pods/default/web-1`, `deployments.apps/default/web`,
@@ -150,6 +153,16 @@ class Store(Protocol):
     def revision(self) -> int:
         """The newest durable revision."""
 
+    async def latest(self) -> int:
+        """The newest durable revision of the whole system: what a consistent read must reach. Asks the backend if it is remote."""
+
+    async def durable(self, revision: int) -> None:
+        """Return once the write that `head` showed at `revision` is durable; raises Unavailable if it failed.
+
+        For answers that rest on what is pending but write nothing themselves: no-ops, refused preconditions. Call it without
+        awaiting anything else in between.
+        """
+
     async def get(self, key: str, *, revision: int = 0) -> Record:
         """The object now (revision 0) or as of `revision`; raises NotFound, Compacted, Future."""
 
@@ -172,7 +185,10 @@ class Store(Protocol):
         """Replace an object that is at revision `expect` (0: any). Raises NotFound, Conflict, Unavailable."""
 
     async def delete(self, key: str, *, expect: int = 0) -> Event:
-        """Remove an object that is at revision `expect` (0: any). Raises NotFound, Conflict, Unavailable."""
+        """Remove an object that is at revision `expect` (0: any); the event's revision is the deletion's.
+
+        Raises NotFound, Conflict, Unavailable.
+        """
 
     async def watch(self, prefix: str, *, after: int, capacity: int = 1000) -> Watch:
         """Every write under `prefix` with a revision above `after`. Raises Compacted, Future. `capacity` bounds the unread events."""

@@ -1,0 +1,371 @@
+"""A store in this process: the index in memory, a journal for durability, group commit in between (design, decision 7).
+
+A write's way, all on the event loop but for the journal's own work:
+
+    create/update/delete   judged against the pending head, gets its revision, is encoded, joins the open batch
+    flush                  the open batch goes to the journal; writes that come meanwhile open the next one
+    committed              index, watchers, waiters learn of the whole batch, in the order of revisions
+
+One batch is under way at a time: while the disk syncs one, the next gathers. That is why 64 writers cost hardly more syncs than one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from functools import partial
+
+import structlog
+
+from setpoint.kit.clock import Clock
+from setpoint.kit.tasks import Tasks
+from setpoint.storage.journal import Journal, Row
+from setpoint.storage.mvcc import Index, Retention
+from setpoint.storage.protocol import (
+    Conflict,
+    Describe,
+    Encode,
+    Event,
+    Exists,
+    Future,
+    NotFound,
+    Page,
+    Record,
+    StoreError,
+    Unavailable,
+    Watch,
+)
+from setpoint.storage.watchers import Watchers
+
+log = structlog.get_logger("storage.local")
+
+MAX_PENDING = 20_000  # writes that may wait for the disk; more are refused
+UPKEEP_SECONDS = 60.0
+EXPIRE_AT_ONCE = 500
+
+
+class StoredRecord(Record):
+    """A record read from disk: its selection is computed when first asked for."""
+
+    __slots__ = ("_describe",)
+
+    def __init__(self, key: str, value: bytes, revision: int, created: int, describe: Describe) -> None:  # noqa: PLR0913 - a record's fields
+        self.key = key
+        self.value = value
+        self.revision = revision
+        self.created = created
+        self.forms = None
+        self._describe = describe
+
+    def __getattr__(self, name: str) -> object:
+        # Reached only while the slot is empty.
+        if name != "selection":
+            raise AttributeError(name)
+        self.selection = self._describe(self.key, self.value)
+        return self.selection
+
+
+class _Batch:
+    """Writes that become durable together, and everyone who waits for that."""
+
+    __slots__ = ("events", "rows", "waiters")
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.rows: list[Row] = []
+        self.waiters: list[asyncio.Future[None]] = []
+
+    def settled(self) -> asyncio.Future[None]:
+        """A future of one's own, so that a waiter's cancellation is its own too."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiters.append(waiter)
+        return waiter
+
+    def answer(self, error: StoreError | None) -> None:
+        for waiter in self.waiters:
+            if waiter.done():
+                continue
+            if error is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(Unavailable(str(error)))
+
+
+class LocalStore:
+    """Implements `protocol.Store` over a Journal; see the module."""
+
+    def __init__(
+        self, journal: Journal, clock: Clock, *, retention: Retention | None = None, describe: Describe | None = None
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._describe = describe
+        self._index = Index(retention)
+        self._watchers = Watchers()
+        self._running = AsyncExitStack()
+        self._tasks: Tasks | None = None
+        self._next = 1
+        self._heads: dict[str, tuple[Event, _Batch]] = {}
+        self._batch = _Batch()
+        self._under_way: _Batch | None = None
+        self._flush_due = False
+        self._idle = asyncio.Event()
+        self._reached: list[tuple[int, int, asyncio.Event]] = []
+        self._order = itertools.count()
+        self._expiries: list[tuple[float, str, int]] = []
+        self._expiry_changed = asyncio.Event()
+
+    # ---- life
+
+    async def open(self) -> None:
+        recovered = await self._journal.open()
+        self._restore(recovered.floor, recovered.rows)
+        self._tasks = await self._running.enter_async_context(Tasks("storage"))
+        self._tasks.loop("upkeep", self._upkeep, clock=self._clock)
+
+    def _restore(self, floor: int, rows: Iterable[Row]) -> None:
+        now = self._clock.monotonic()
+        self._index.load((), floor)
+        for revision, key, created, expires, value in rows:
+            record = None if value is None else self._stored(key, value, revision, created)
+            self._index.restore(key, revision, record, now)
+            if record is not None and expires:
+                self._expiries.append((expires, key, revision))
+        heapq.heapify(self._expiries)
+        self._next = self._index.revision + 1
+        self._watchers.revision = self._index.revision
+
+    def _stored(self, key: str, value: bytes, revision: int, created: int) -> Record:
+        if self._describe is None:
+            return Record(key, value, revision, created)
+        return StoredRecord(key, value, revision, created, self._describe)
+
+    async def close(self) -> None:
+        if self._tasks is None:
+            return
+        self._tasks.stop()
+        self._tasks = None
+        await self._running.aclose()
+        while self._under_way is not None or self._batch.rows:
+            self._idle.clear()
+            await self._idle.wait()
+        self._watchers.end_all()
+        await self._journal.close()
+
+    # ---- reads
+
+    @property
+    def revision(self) -> int:
+        return self._index.revision
+
+    async def latest(self) -> int:
+        return self._index.revision
+
+    async def get(self, key: str, *, revision: int = 0) -> Record:
+        found = self._index.get_at(key, revision) if revision else self._index.get(key)
+        if found is None:
+            raise NotFound(key)
+        return found
+
+    async def head(self, key: str) -> Record | None:
+        pending = self._heads.get(key)
+        return pending[0].record if pending is not None else self._index.get(key)
+
+    async def list(self, prefix: str, *, revision: int = 0, start: str = "", limit: int = 0) -> Page:
+        return self._index.list(prefix, revision, start, limit)
+
+    async def count(self, prefix: str) -> int:
+        return self._index.count(prefix)
+
+    async def watch(self, prefix: str, *, after: int, capacity: int = 1000) -> Watch:
+        if self._tasks is None:
+            raise Unavailable("the store is not open")
+        return self._watchers.add(prefix, after, self._index.events_after(prefix, after), capacity)
+
+    async def wait_for(self, revision: int, seconds: float) -> bool:
+        if revision <= self._index.revision:
+            return True
+        entry = (revision, next(self._order), asyncio.Event())
+        heapq.heappush(self._reached, entry)
+        try:
+            return await self._clock.wait(entry[2], seconds)
+        finally:
+            if not entry[2].is_set():
+                self._reached.remove(entry)
+                heapq.heapify(self._reached)
+
+    async def durable(self, revision: int) -> None:
+        if revision <= self._index.revision:
+            return
+        for batch in (self._under_way, self._batch):
+            if batch is not None and batch.events and revision <= batch.events[-1].revision:
+                await batch.settled()
+                return
+        if revision >= self._next:
+            raise Future(self._index.revision)
+        raise Unavailable("the write failed")
+
+    # ---- writes
+
+    async def create(self, key: str, encode: Encode, *, ttl: float = 0) -> Record:
+        current, pending = self._judge(key)
+        if current is not None:
+            if pending is not None:
+                await pending.settled()
+            raise Exists(key)
+        return await self._put(key, encode, None, ttl)
+
+    async def update(self, key: str, encode: Encode, *, expect: int = 0, ttl: float = 0) -> Record:
+        current = await self._expect(key, expect)
+        return await self._put(key, encode, current, ttl)
+
+    async def delete(self, key: str, *, expect: int = 0) -> Event:
+        current = await self._expect(key, expect)
+        event = Event(key, self._next, None, current)
+        await self._submit(event, Row(event.revision, key, 0, 0, None))
+        return event
+
+    def _judge(self, key: str) -> tuple[Record | None, _Batch | None]:
+        """The head that a write is judged by, and the batch that must become durable before anyone may know of it."""
+        if self._tasks is None:
+            raise Unavailable("the store is not open")
+        if len(self._batch.rows) >= MAX_PENDING:
+            raise Unavailable("too many writes wait for the disk")
+        pending = self._heads.get(key)
+        if pending is None:
+            return self._index.get(key), None
+        return pending[0].record, pending[1]
+
+    async def _expect(self, key: str, expect: int) -> Record:
+        """The head if it is as expected. Nothing is awaited in that case, so the caller's write is judged by this very head."""
+        current, pending = self._judge(key)
+        if current is not None and expect in (0, current.revision):
+            return current
+        if pending is not None:
+            await pending.settled()
+        if current is None:
+            raise NotFound(key)
+        raise Conflict(current)
+
+    async def _put(self, key: str, encode: Encode, previous: Record | None, ttl: float) -> Record:
+        revision = self._next
+        encoded = encode(revision)
+        created = revision if previous is None else previous.created
+        record = Record(key, encoded.value, revision, created, encoded.selection)
+        expires = self._clock.now() + ttl if ttl else 0
+        await self._submit(Event(key, revision, record, previous), Row(revision, key, created, expires, encoded.value))
+        return record
+
+    async def _submit(self, event: Event, row: Row) -> None:
+        await self._enqueue(event, row).settled()
+
+    def _enqueue(self, event: Event, row: Row) -> _Batch:
+        self._next = event.revision + 1
+        batch = self._batch
+        batch.events.append(event)
+        batch.rows.append(row)
+        self._heads[event.key] = (event, batch)
+        self._flush_soon()
+        return batch
+
+    def _flush_soon(self) -> None:
+        """Flush after the tasks that are ready now: they may have writes for the same batch."""
+        if not self._flush_due and self._under_way is None:
+            self._flush_due = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        if self._under_way is not None or not self._batch.rows:
+            return
+        batch, self._batch = self._batch, _Batch()
+        self._under_way = batch
+        self._journal.append(batch.rows, partial(self._committed, batch))
+
+    def _committed(self, batch: _Batch, error: StoreError | None) -> None:
+        self._under_way = None
+        if error is None:
+            self._show(batch)
+        else:
+            self._fail(batch, error)
+        if self._batch.rows:
+            self._flush_soon()
+        else:
+            self._idle.set()
+
+    def _show(self, batch: _Batch) -> None:
+        now = self._clock.monotonic()
+        apply, heads = self._index.apply, self._heads
+        for event, row in zip(batch.events, batch.rows, strict=True):
+            apply(event, now)
+            if heads[event.key][0] is event:
+                del heads[event.key]
+            if row.expires:
+                self._expire_later(row)
+        self._watchers.publish(batch.events, self._index.revision)
+        batch.answer(None)
+        self._tell_reached()
+
+    def _fail(self, batch: _Batch, error: StoreError) -> None:
+        """Everything pending was judged by a head that never was, or may have been: all of it fails."""
+        log.error("commit failed", error=str(error), writes=len(batch.rows), judged_by_it=len(self._batch.rows))
+        judged_by_it, self._batch = self._batch, _Batch()
+        self._heads.clear()
+        batch.answer(error)
+        judged_by_it.answer(error)
+
+    def _tell_reached(self) -> None:
+        while self._reached and self._reached[0][0] <= self._index.revision:
+            heapq.heappop(self._reached)[2].set()
+
+    # ---- upkeep
+
+    async def compact(self, revision: int) -> None:
+        self._index.compact(revision)
+        self._erase_dead()
+
+    def _expire_later(self, row: Row) -> None:
+        heapq.heappush(self._expiries, (row.expires, row.key, row.revision))
+        if self._expiries[0][2] == row.revision:
+            self._expiry_changed.set()
+
+    async def _upkeep(self) -> None:
+        """Expire, trim and erase, for ever."""
+        trim_at = self._clock.monotonic() + UPKEEP_SECONDS
+        while True:
+            delay = trim_at - self._clock.monotonic()
+            if self._expiries:
+                delay = min(delay, self._expiries[0][0] - self._clock.now())
+            self._expiry_changed.clear()
+            await self._clock.wait(self._expiry_changed, delay)
+            await self._expire_due()
+            if self._clock.monotonic() >= trim_at:
+                trim_at = self._clock.monotonic() + UPKEEP_SECONDS
+                self._index.trim(self._clock.monotonic())
+                self._erase_dead()
+
+    async def _expire_due(self) -> None:
+        due: list[tuple[float, str, int]] = []
+        while self._expiries and self._expiries[0][0] <= self._clock.now() and len(due) < EXPIRE_AT_ONCE:
+            due.append(heapq.heappop(self._expiries))
+        deleted: _Batch | None = None
+        for _, key, revision in due:
+            current, _pending = self._judge(key)
+            if current is not None and current.revision == revision:  # else written anew or deleted since
+                deleted = self._enqueue(Event(key, self._next, None, current), Row(self._next, key, 0, 0, None))
+        if deleted is None:
+            return
+        try:
+            await deleted.settled()
+        except Unavailable:
+            for expiry in due:
+                heapq.heappush(self._expiries, expiry)
+            raise
+
+    def _erase_dead(self) -> None:
+        dead = self._index.take_dead()
+        if dead:
+            self._journal.erase(dead, self._index.floor)
