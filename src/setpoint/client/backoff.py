@@ -8,7 +8,7 @@ from setpoint.kit.clock import Clock
 
 
 class Backoff:
-    """Delays of `base` doubling to `limit` seconds, each lengthened by up to `jitter` of itself; calm for `reset`, it starts anew.
+    """Delays of `base` doubling to `limit` seconds, each lengthened by up to `jitter` of itself; after a calm `reset`, anew.
 
     The defaults are those of client-go's reflector: 0.8 s to 30 s, doubling, jitter 1.0, reset after two minutes.
     """

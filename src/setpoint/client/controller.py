@@ -1,10 +1,11 @@
 """The controller runtime: observe, diff, act, for one key at a time.
 
-A controller is three functions. `observe(key)` reads informer caches; `diff(observed)` is pure and synchronous: it needs no server and
-no clock to be tested; `act(plan)` writes. The runtime calls them with as many workers as asked for, never two on one key, retries
-what fails with per-key backoff, and keeps a bounded trace of what it saw, wanted and did.
+A controller is three functions. `observe(key)` reads informer caches; `diff(observed)` is pure and synchronous: it needs no
+server and no clock to be tested; `act(plan)` writes. The runtime calls them with as many workers as asked for, never two on
+one key, retries what fails with per-key backoff, and keeps a bounded trace of what it saw, wanted and did.
 
-Cancelling `run()` stops between or within cycles; a cycle is safe to cut off anywhere, since the next one starts from what is there.
+Cancelling `run()` stops between or within cycles; a cycle is safe to cut off anywhere, since the next one starts from what is
+there.
 """
 
 from __future__ import annotations
@@ -119,19 +120,15 @@ class Controller(Generic[Observed, Plan]):
             self.queue.forget(key)
             outcome, error = "terminal", str(failure)
             log.warning("given up until it changes", controller=self.name, key=key, error=error)
-        except Exception as failure:  # the one place where a cycle's errors end: every key is tried again
+        except (StatusError, TransportError) as failure:
             outcome, error = "retry", str(failure)
-            self._retry(key, failure)
+            log.debug("tries again", controller=self.name, key=key, error=error, seconds=self.queue.add_backoff(key))
+        except Exception as failure:  # the one place where a cycle's errors end: every key is tried again
+            outcome, error = "retry", f"{type(failure).__name__}: {failure}"
+            log.exception("cycle failed", controller=self.name, key=key, seconds=self.queue.add_backoff(key))
         cycle = Cycle(self.name, key, started, self._clock.now() - started, observed, plan, outcome, error, after)
         self.trace.record(cycle)
         return cycle
-
-    def _retry(self, key: str, failure: Exception) -> None:
-        delay = self.queue.add_backoff(key)
-        if isinstance(failure, StatusError | TransportError):
-            log.debug("tries again", controller=self.name, key=key, error=str(failure), seconds=delay)
-        else:
-            log.error("cycle failed", controller=self.name, key=key, seconds=delay, exc_info=failure)
 
     def activity(self) -> Activity:
         return self.queue.activity()

@@ -1,8 +1,9 @@
 """Expectations: what a controller wrote and has not yet seen in its cache.
 
-A controller that just created two pods must not count its cache before both show up there, or it would create them again. It
-says what it expects before writing, its event handlers lower the count, and it acts on the cache only when nothing is outstanding
-— or after five minutes, in case an event was lost for good. As client-go's `ControllerExpectations` and `UIDTrackingControllerExpectations`.
+A controller that just created two pods must not count its cache before both show up there, or it would create them again.
+It says what it expects before writing, its event handlers lower the count, and it acts on the cache only when nothing is
+outstanding — or after five minutes, in case an event was lost for good. As client-go's ControllerExpectations and its
+variant that tracks uids.
 """
 
 from __future__ import annotations

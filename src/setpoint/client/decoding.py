@@ -1,0 +1,78 @@
+"""From the wire's bytes to Structs, with one set of msgspec decoders per type.
+
+Lists and watch events decode their objects straight from the bytes of the whole, without plain JSON in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from setpoint.api.machinery.status import StatusError
+
+T = TypeVar("T")
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct, Generic[T]):
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+    items: list[T] | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class Decoders(Generic[T]):
+    """What one type of object needs."""
+
+    def __init__(self, type_: type[T]) -> None:
+        target: Any = type_
+        self._object = msgspec.json.Decoder(target)
+        self._list = msgspec.json.Decoder(_List[target])
+
+    def object(self, body: bytes) -> T:
+        return cast("T", self._object.decode(body))
+
+    def list(self, body: bytes) -> tuple[list[T], str, str]:
+        """Items, resourceVersion, continue token."""
+        whole = self._list.decode(body)
+        return whole.items or [], whole.metadata.resource_version, whole.metadata.continue_
+
+    def events(self, lines: bytes) -> Iterator[tuple[str, T]]:
+        """The events of complete lines; raises StatusError at one of type ERROR."""
+        decode = self._object.decode
+        for event in _EVENTS.decode_lines(lines):
+            if event.type == "ERROR":
+                raise StatusError.parse(msgspec.json.decode(event.object))
+            yield event.type, decode(event.object)
+
+
+_EVENTS = msgspec.json.Decoder(_Event)
+
+
+_KNOWN: dict[type[Any], Decoders[Any]] = {}
+
+
+def of(type_: type[T]) -> Decoders[T]:
+    """The decoders of a type, made when first needed."""
+    known = _KNOWN.get(type_)
+    if known is None:
+        known = _KNOWN[type_] = Decoders(type_)
+    return known
+
+
+def complete_lines(rest: bytes, chunk: bytes) -> tuple[bytes, bytes]:
+    """What of `rest` + `chunk` is complete lines, and the beginning of the next one."""
+    data = rest + chunk if rest else chunk
+    if data.endswith(b"\n"):
+        return data, b""
+    head, newline, tail = data.rpartition(b"\n")
+    return head + newline, tail

@@ -1,0 +1,93 @@
+"""Requests straight into the API server's pipeline of this process: same identity, authorisation and admission, no socket.
+
+The client stands below the API server and does not know its classes; the composition root hands in the pipeline and the class of
+its requests. Nothing here waits for anything but the pipeline, so virtual time holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Protocol, Self
+
+from setpoint.api.machinery.user import UserInfo
+from setpoint.client.transport import Request, Response, Stream, TransportError
+
+
+class PipelineResponse(Protocol):
+    """What a pipeline answers: `body` at once, or `stream` piece by piece."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes | None
+    stream: AsyncIterator[bytes] | None
+    warnings: Sequence[str]
+
+
+class Pipeline(Protocol):
+    """The API server behind its carriers."""
+
+    async def handle(self, request: Any) -> Any: ...
+
+
+class InProcessTransport:
+    """Calls `pipeline` as `user`. `make_request` is the class of its requests (method, path, query, headers, body, user)."""
+
+    def __init__(self, pipeline: Pipeline, make_request: Callable[..., Any], user: UserInfo) -> None:
+        self._pipeline = pipeline
+        self._make_request = make_request
+        self._user = user
+        self._closed = False
+
+    async def call(self, request: Request) -> Response:
+        answer = await self._handle(request)
+        body = answer.body if answer.body is not None else b""
+        if answer.stream is not None:
+            body = b"".join([piece async for piece in answer.stream])
+        return Response(answer.status, answer.headers, body)
+
+    async def stream(self, request: Request) -> Stream:
+        return _Stream(await self._handle(request))
+
+    async def close(self) -> None:
+        """Refuse further calls; those under way go on."""
+        self._closed = True
+
+    async def _handle(self, request: Request) -> PipelineResponse:
+        if self._closed:
+            raise TransportError("the transport is closed")
+        answer: PipelineResponse = await self._pipeline.handle(
+            self._make_request(
+                method=request.method,
+                path=request.path,
+                query={name: [value] for name, value in request.query.items()},
+                headers={name.lower(): value for name, value in request.headers.items()},
+                body=request.body,
+                user=self._user,
+            )
+        )
+        return answer
+
+
+class _Stream:
+    def __init__(self, answer: PipelineResponse) -> None:
+        self.status = answer.status
+        self.headers = answer.headers
+        self._body = answer.body
+        self._stream = answer.stream
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if (close := getattr(self._stream, "aclose", None)) is not None:
+            await close()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._body is not None:
+            yield self._body
+        if self._stream is not None:
+            async for piece in self._stream:
+                yield piece
+
+    async def read(self) -> bytes:
+        return b"".join([piece async for piece in self])
