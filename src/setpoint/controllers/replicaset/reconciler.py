@@ -1,0 +1,158 @@
+"""Observe, diff, act for one ReplicaSet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types import apps_v1, core_v1
+from setpoint.client.client import ClientProtocol
+from setpoint.client.controller import Result
+from setpoint.client.events import EventRecorder
+from setpoint.client.expectations import Expectations
+from setpoint.client.objects import key_of
+from setpoint.client.owners import controller_of
+from setpoint.client.store import Store
+from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
+from setpoint.controllers.replicaset import plan as plans
+from setpoint.controllers.replicaset import status as statuses
+from setpoint.controllers.replicaset.plan import Observed, Plan
+from setpoint.controllers.replicaset.slow_start import slow_start
+from setpoint.controllers.replicaset.template import pod_body
+from setpoint.kit.clock import Clock
+
+
+class ReplicaSetReconciler:
+    """Reads two caches; writes pods and its own status. The stores need the index BY_CONTROLLER."""
+
+    def __init__(
+        self,
+        client: ClientProtocol,
+        clock: Clock,
+        replica_sets: Store[apps_v1.ReplicaSet],
+        pods: Store[core_v1.Pod],
+        recorder: EventRecorder,
+        expectations: Expectations,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._replica_sets = replica_sets
+        self._pods = pods
+        self._recorder = recorder
+        self._expectations = expectations
+        self._claims = Claims(client, apps_v1.REPLICASETS, core_v1.PODS)
+
+    def observe(self, key: str) -> Observed | None:
+        replica_set = self._replica_sets.get(key)
+        if replica_set is None:
+            self._expectations.forget(key)
+            return None
+        meta = replica_set.metadata
+        trusted = self._expectations.satisfied(key)  # asked before the cache is read: what is seen then, counts
+        own = self._pods.by_index(BY_CONTROLLER, meta.uid)
+        orphans = self._pods.by_index(BY_CONTROLLER, orphans_of(meta.namespace))
+        return Observed(replica_set, [*own, *orphans], self._related(replica_set, own), trusted, self._clock.now())
+
+    def _related(self, replica_set: apps_v1.ReplicaSet, own: list[core_v1.Pod]) -> list[core_v1.Pod]:
+        """The pods of all ReplicaSets that have the same controller as this one."""
+        ref = controller_of(replica_set.metadata)
+        if ref is None:
+            return own
+        siblings = self._replica_sets.by_index(BY_CONTROLLER, ref.uid)
+        return [pod for sibling in siblings for pod in self._pods.by_index(BY_CONTROLLER, sibling.metadata.uid)]
+
+    def diff(self, observed: Observed) -> Plan | None:
+        plan = plans.diff(observed)
+        idle = not (plan.adopt or plan.release or plan.create or plan.delete or plan.requeue_after)
+        return None if idle and plan.status == observed.replica_set.status else plan
+
+    async def act(self, plan: Plan) -> Result | None:
+        complete = await self._claims.settle(plan.replica_set, plan.adopt, plan.release)
+        if not complete:
+            # What was to be adopted or released is gone: the counts of this plan are wrong, and the watch will say so.
+            return Result(requeue_after=0.1)
+        failure = await self._scale(plan)
+        await self._update_status(plan, failure)
+        if failure is not None:
+            raise failure
+        return Result(plan.requeue_after)
+
+    async def _scale(self, plan: Plan) -> Exception | None:
+        if plan.create:
+            return await self._create(plan)
+        if plan.delete:
+            return await self._delete(plan)
+        return None
+
+    async def _create(self, plan: Plan) -> Exception | None:
+        key = key_of(plan.replica_set)
+        body = pod_body(plan.replica_set.spec.template, plan.replica_set, apps_v1.REPLICASETS)
+        self._expectations.expect_creations(key, plan.create)
+        created = 0
+        try:
+            created, failure = await slow_start(plan.create, self._creator(plan.replica_set, body))
+        finally:
+            self._expectations.creation_observed(key, plan.create - created)
+        return None if is_namespace_terminating(failure) else failure
+
+    def _creator(self, owner: apps_v1.ReplicaSet, body: dict[str, Any]) -> Callable[[], Any]:
+        async def create() -> None:
+            try:
+                pod = await self._client.create(core_v1.PODS, body, owner.metadata.namespace)
+            except StatusError as error:
+                if not is_namespace_terminating(error):
+                    self._recorder.event(owner, "Warning", "FailedCreate", f"Error creating: {error.message}")
+                raise
+            self._recorder.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {pod.metadata.name}")
+
+        return create
+
+    async def _delete(self, plan: Plan) -> Exception | None:
+        key = key_of(plan.replica_set)
+        self._expectations.expect_deletions(key, [pod.metadata.uid for pod in plan.delete])
+        outcomes = await asyncio.gather(
+            *(self._delete_one(key, plan.replica_set, pod) for pod in plan.delete), return_exceptions=True
+        )
+        return next((outcome for outcome in outcomes if isinstance(outcome, Exception)), None)
+
+    async def _delete_one(self, key: str, owner: apps_v1.ReplicaSet, pod: core_v1.Pod) -> None:
+        try:
+            await self._client.delete(core_v1.PODS, pod.metadata.name, pod.metadata.namespace, uid=pod.metadata.uid)
+        except StatusError as error:
+            self._expectations.deletion_observed(key, pod.metadata.uid)
+            if error.reason == "NotFound":
+                return
+            self._recorder.event(owner, "Warning", "FailedDelete", f"Error deleting: {error.message}")
+            raise
+        except BaseException:
+            self._expectations.deletion_observed(key, pod.metadata.uid)
+            raise
+        self._recorder.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+
+    async def _update_status(self, plan: Plan, failure: Exception | None) -> None:
+        cause = None
+        if failure is not None:
+            reason = "FailedCreate" if plan.difference < 0 else "FailedDelete"
+            cause = (reason, getattr(failure, "message", str(failure)))
+        observed = plan.replica_set.status
+        # The plan has taken a former failure out; one that goes on keeps its condition, and with it the time of its beginning.
+        base = plan.status if cause is None else statuses.keeping_failure(plan.status, observed)
+        status = statuses.with_failure(base, cause, self._clock.now())
+        if status != observed:
+            await self._client.patch(
+                apps_v1.REPLICASETS,
+                plan.replica_set.metadata.name,
+                statuses.patch(plan.replica_set, status),
+                plan.replica_set.metadata.namespace,
+                subresource="status",
+            )
+
+
+def is_namespace_terminating(error: Exception | None) -> bool:
+    """Whether a create was refused because its namespace goes away: then there is nothing to do, and nothing to tell."""
+    if not isinstance(error, StatusError):
+        return False
+    causes = (error.details or {}).get("causes") or ()
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
