@@ -1,14 +1,16 @@
 """Build hook: makes the schema packs that the wheel holds (design, decision 1).
 
-The published definitions of Kubernetes 1.25–1.37 come from the build dependency `kubernetes-validate`; what Go's types decide comes
-from our own `presence.txt`. One pack per minor holds kinds, fields, list kinds and patch tags; `descriptions.pack` holds the texts of
-all minors, read only when somebody asks for them. `python hatch_build.py` makes the packs by hand, as an editable install does.
+The published definitions of Kubernetes 1.25 to 1.37 come from the build dependency `kubernetes-validate`; what Go's types
+decide comes from our own `presence.txt`. One pack per minor holds kinds, fields, list kinds and patch tags;
+`descriptions.pack` holds the texts of all minors, read only when somebody asks for them. `python hatch_build.py` makes the
+packs by hand.
 
 A pack is zlib over JSON: `{"minor": "1.36", "definitions": {name: definition}}`. A definition is
-`{"f": {field: row}, "gvk": [[group, version, kind], …], "map": map type, "as": type}`, all optional (`as`: the definition is no struct but
-another name for a type). A row is `[type, flags, more]`; `more` holds list type (`lt`) and keys (`lk`), patch strategy (`ps`) and merge
-key (`mk`), map type (`mt`) and Go type (`go`). Types are one character, as in _SCALARS below, `[type`, `{type` or `@definition`.
-Flags are those of presence.txt, made absolute: `r` required, `a` always written, `*` pointer, `0` omitzero.
+`{"f": {field: row}, "gvk": [[group, version, kind], …], "map": map type, "as": type}`, all optional (`as`: the definition is
+no struct but another name for a type). A row is `[type, flags, more]`; `more` holds list type (`lt`) and keys (`lk`), patch
+strategy (`ps`) and merge key (`mk`), map type (`mt`) and Go type (`go`). Types are one character, as in `_SCALARS` and
+`_MARSHALLED` below, or `[type`, `{type`, `@definition`. Flags are those of presence.txt, made absolute: `r` required,
+`a` always written, `*` pointer, `0` omitzero.
 """
 
 from __future__ import annotations
@@ -20,16 +22,12 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-try:
-    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
-except ImportError:  # run by hand where hatchling is not installed
-    BuildHookInterface = object
+from hatchling.builders.config import BuilderConfig
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
 SCHEMA = Path("src/setpoint/api/machinery/schema")
 MINORS = range(25, 38)
-#: name of the pack's format; part of the up-to-date check
-FORMAT = 1
 
 #: what the type characters of a pack stand for
 _SCALARS = {
@@ -75,13 +73,14 @@ def read_presence(path: Path) -> dict[str, dict[str, tuple[str, str]]]:
 
 def _json_type(schema: dict[str, Any]) -> str | None:
     kind = schema.get("type")
-    return kind[0] if isinstance(kind, list) else kind
+    first: str | None = kind[0] if isinstance(kind, list) else kind
+    return first
 
 
 def type_of(schema: dict[str, Any]) -> str:
     """The type characters of a schema. int-or-string and quantities are recognised by the shape of their `oneOf`."""
     if "$ref" in schema:
-        return "@" + schema["$ref"].rsplit("/", 1)[1]
+        return "@" + str(schema["$ref"]).rsplit("/", 1)[1]
     if "oneOf" in schema:
         return "I" if {_json_type(choice) for choice in schema["oneOf"]} == {"string", "integer"} else "q"
     kind = _json_type(schema)
@@ -176,7 +175,7 @@ def _described(schema: dict[str, Any], texts: dict[str, int]) -> list[Any]:
     return [own, fields]
 
 
-class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
+class CustomBuildHook(BuildHookInterface[BuilderConfig]):
     """What hatchling runs before it builds a wheel, an sdist or an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

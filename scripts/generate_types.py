@@ -23,13 +23,13 @@ META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 #: kinds that are in no published definition but every server answers with
 EXTRA = """
 
-class PartialObjectMetadata(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PartialObjectMetadata(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
 
 
-class PartialObjectMetadataList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PartialObjectMetadataList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: ListMeta = ListMeta()
@@ -46,6 +46,8 @@ from setpoint.api.machinery.resource import Resource
 {imports}from setpoint.api.types.base import Nullable, View
 '''
 _WORD = re.compile(r"[A-Z]+s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
+#: attributes of these names would hide the types of those after them
+_ANNOTATIONS = {"bool", "float", "int", "str", "tuple"}
 _SPELLED = {"openAPIV3Schema": "open_api_v3_schema"}
 _SCALARS = {
     "string": ("str", '""'),
@@ -64,7 +66,7 @@ _SCALARS = {
 def snake(name: str) -> str:
     """`podIP` → `pod_ip`, `clusterIPs` → `cluster_ips`, `from` → `from_`, `x-kubernetes-map-type` → `x_kubernetes_map_type`."""
     spelled = _SPELLED.get(name) or "_".join(_WORD.findall(name)).lower()
-    return spelled + "_" if keyword.iskeyword(spelled) else spelled
+    return spelled + "_" if keyword.iskeyword(spelled) or spelled in _ANNOTATIONS else spelled
 
 
 def module_of(definition: str) -> str:
@@ -99,7 +101,7 @@ class Writer:
     def _struct(self, name: str, node: Node) -> str:
         fields = [(snake(wire), wire, *self._field(sub), sub) for wire, sub in sorted(node.fields.items())]
         renamed = ", ".join(f'"{attribute}": "{wire}"' for attribute, wire, *_ in fields if attribute != wire)
-        lines = [f"class {name}(View, kw_only=True{f', rename={{{renamed}}}' if renamed else ''}):"]
+        lines = [f"class {name}(View, frozen=True, kw_only=True{f', rename={{{renamed}}}' if renamed else ''}):"]
         lines += [f"    {attribute}: {annotation} = {default}" for attribute, _, annotation, default, _ in fields] or ["    pass"]
         zeros = [(attribute, default) for attribute, _, _, default, sub in fields if nullable(sub)]
         if zeros:
@@ -170,7 +172,8 @@ def text_of(pack: trees.Pack, module: str, definitions: list[str]) -> str:
     header = HEADER.format(title=module.replace("_", "/"), imports=imports)
     body = "\n\n\n".join(writer.classes.values())
     resources = "\n".join(constants(module))
-    return header + "\n\n" + body + ("\n" + EXTRA if module == "meta_v1" else "\n") + ("\n\n" + resources + "\n" if resources else "")
+    extra = "\n" + EXTRA if module == "meta_v1" else "\n"
+    return f"{header}\n\n{body}{extra}\n\n{resources}\n"
 
 
 def formatted(text: str) -> str:

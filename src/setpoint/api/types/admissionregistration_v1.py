@@ -7,31 +7,34 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class ApplyConfiguration(View, kw_only=True):
+class ApplyConfiguration(View, frozen=True, kw_only=True):
     expression: str = ""
 
 
-class AuditAnnotation(View, kw_only=True, rename={"value_expression": "valueExpression"}):
+class AuditAnnotation(View, frozen=True, kw_only=True, rename={"value_expression": "valueExpression"}):
     key: str = ""
     value_expression: str = ""
 
 
-class ExpressionWarning(View, kw_only=True, rename={"field_ref": "fieldRef"}):
+class ExpressionWarning(View, frozen=True, kw_only=True, rename={"field_ref": "fieldRef"}):
     field_ref: str = ""
     warning: str = ""
 
 
-class JSONPatch(View, kw_only=True):
+class JSONPatch(View, frozen=True, kw_only=True):
     expression: str = ""
 
 
-class MatchCondition(View, kw_only=True):
+class MatchCondition(View, frozen=True, kw_only=True):
     expression: str = ""
     name: str = ""
 
 
 class NamedRuleWithOperations(
-    View, kw_only=True, rename={"api_groups": "apiGroups", "api_versions": "apiVersions", "resource_names": "resourceNames"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"api_groups": "apiGroups", "api_versions": "apiVersions", "resource_names": "resourceNames"},
 ):
     api_groups: tuple[str, ...] = ()
     api_versions: tuple[str, ...] = ()
@@ -43,6 +46,7 @@ class NamedRuleWithOperations(
 
 class MatchResources(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "exclude_resource_rules": "excludeResourceRules",
@@ -60,25 +64,29 @@ class MatchResources(
 
 
 class Mutation(
-    View, kw_only=True, rename={"apply_configuration": "applyConfiguration", "json_patch": "jsonPatch", "patch_type": "patchType"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"apply_configuration": "applyConfiguration", "json_patch": "jsonPatch", "patch_type": "patchType"},
 ):
     apply_configuration: ApplyConfiguration | None = None
     json_patch: JSONPatch | None = None
     patch_type: str = ""
 
 
-class ParamKind(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ParamKind(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
 
 
-class Variable(View, kw_only=True):
+class Variable(View, frozen=True, kw_only=True):
     expression: str = ""
     name: str = ""
 
 
 class MutatingAdmissionPolicySpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "failure_policy": "failurePolicy",
@@ -97,14 +105,14 @@ class MutatingAdmissionPolicySpec(
     variables: tuple[Variable, ...] = ()
 
 
-class MutatingAdmissionPolicy(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class MutatingAdmissionPolicy(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: MutatingAdmissionPolicySpec = MutatingAdmissionPolicySpec()
 
 
-class ParamRef(View, kw_only=True, rename={"parameter_not_found_action": "parameterNotFoundAction"}):
+class ParamRef(View, frozen=True, kw_only=True, rename={"parameter_not_found_action": "parameterNotFoundAction"}):
     name: str = ""
     namespace: str = ""
     parameter_not_found_action: str | None = None
@@ -112,21 +120,24 @@ class ParamRef(View, kw_only=True, rename={"parameter_not_found_action": "parame
 
 
 class MutatingAdmissionPolicyBindingSpec(
-    View, kw_only=True, rename={"match_resources": "matchResources", "param_ref": "paramRef", "policy_name": "policyName"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"match_resources": "matchResources", "param_ref": "paramRef", "policy_name": "policyName"},
 ):
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
     policy_name: str = ""
 
 
-class MutatingAdmissionPolicyBinding(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class MutatingAdmissionPolicyBinding(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: MutatingAdmissionPolicyBindingSpec = MutatingAdmissionPolicyBindingSpec()
 
 
-class MutatingAdmissionPolicyBindingList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class MutatingAdmissionPolicyBindingList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[MutatingAdmissionPolicyBinding, ...]] = ()
     kind: str = ""
@@ -137,7 +148,7 @@ class MutatingAdmissionPolicyBindingList(View, kw_only=True, rename={"api_versio
             force_setattr(self, "items", ())
 
 
-class MutatingAdmissionPolicyList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class MutatingAdmissionPolicyList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[MutatingAdmissionPolicy, ...]] = ()
     kind: str = ""
@@ -148,20 +159,20 @@ class MutatingAdmissionPolicyList(View, kw_only=True, rename={"api_version": "ap
             force_setattr(self, "items", ())
 
 
-class ServiceReference(View, kw_only=True):
+class ServiceReference(View, frozen=True, kw_only=True):
     name: str = ""
     namespace: str = ""
     path: str | None = None
     port: int | None = None
 
 
-class WebhookClientConfig(View, kw_only=True, rename={"ca_bundle": "caBundle"}):
+class WebhookClientConfig(View, frozen=True, kw_only=True, rename={"ca_bundle": "caBundle"}):
     ca_bundle: str = ""
     service: ServiceReference | None = None
     url: str | None = None
 
 
-class RuleWithOperations(View, kw_only=True, rename={"api_groups": "apiGroups", "api_versions": "apiVersions"}):
+class RuleWithOperations(View, frozen=True, kw_only=True, rename={"api_groups": "apiGroups", "api_versions": "apiVersions"}):
     api_groups: tuple[str, ...] = ()
     api_versions: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
@@ -171,6 +182,7 @@ class RuleWithOperations(View, kw_only=True, rename={"api_groups": "apiGroups", 
 
 class MutatingWebhook(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "admission_review_versions": "admissionReviewVersions",
@@ -203,14 +215,14 @@ class MutatingWebhook(
             force_setattr(self, "admission_review_versions", ())
 
 
-class MutatingWebhookConfiguration(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class MutatingWebhookConfiguration(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     webhooks: tuple[MutatingWebhook, ...] = ()
 
 
-class MutatingWebhookConfigurationList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class MutatingWebhookConfigurationList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[MutatingWebhookConfiguration, ...]] = ()
     kind: str = ""
@@ -221,11 +233,11 @@ class MutatingWebhookConfigurationList(View, kw_only=True, rename={"api_version"
             force_setattr(self, "items", ())
 
 
-class TypeChecking(View, kw_only=True, rename={"expression_warnings": "expressionWarnings"}):
+class TypeChecking(View, frozen=True, kw_only=True, rename={"expression_warnings": "expressionWarnings"}):
     expression_warnings: tuple[ExpressionWarning, ...] = ()
 
 
-class Validation(View, kw_only=True, rename={"message_expression": "messageExpression"}):
+class Validation(View, frozen=True, kw_only=True, rename={"message_expression": "messageExpression"}):
     expression: str = ""
     message: str = ""
     message_expression: str = ""
@@ -234,6 +246,7 @@ class Validation(View, kw_only=True, rename={"message_expression": "messageExpre
 
 class ValidatingAdmissionPolicySpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "audit_annotations": "auditAnnotations",
@@ -253,14 +266,14 @@ class ValidatingAdmissionPolicySpec(
 
 
 class ValidatingAdmissionPolicyStatus(
-    View, kw_only=True, rename={"observed_generation": "observedGeneration", "type_checking": "typeChecking"}
+    View, frozen=True, kw_only=True, rename={"observed_generation": "observedGeneration", "type_checking": "typeChecking"}
 ):
     conditions: tuple[meta_v1.Condition, ...] = ()
     observed_generation: int = 0
     type_checking: TypeChecking | None = None
 
 
-class ValidatingAdmissionPolicy(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ValidatingAdmissionPolicy(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -270,6 +283,7 @@ class ValidatingAdmissionPolicy(View, kw_only=True, rename={"api_version": "apiV
 
 class ValidatingAdmissionPolicyBindingSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "match_resources": "matchResources",
@@ -284,14 +298,14 @@ class ValidatingAdmissionPolicyBindingSpec(
     validation_actions: tuple[str, ...] = ()
 
 
-class ValidatingAdmissionPolicyBinding(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ValidatingAdmissionPolicyBinding(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: ValidatingAdmissionPolicyBindingSpec = ValidatingAdmissionPolicyBindingSpec()
 
 
-class ValidatingAdmissionPolicyBindingList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ValidatingAdmissionPolicyBindingList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ValidatingAdmissionPolicyBinding, ...]] = ()
     kind: str = ""
@@ -302,7 +316,7 @@ class ValidatingAdmissionPolicyBindingList(View, kw_only=True, rename={"api_vers
             force_setattr(self, "items", ())
 
 
-class ValidatingAdmissionPolicyList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ValidatingAdmissionPolicyList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ValidatingAdmissionPolicy, ...]] = ()
     kind: str = ""
@@ -315,6 +329,7 @@ class ValidatingAdmissionPolicyList(View, kw_only=True, rename={"api_version": "
 
 class ValidatingWebhook(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "admission_review_versions": "admissionReviewVersions",
@@ -345,14 +360,14 @@ class ValidatingWebhook(
             force_setattr(self, "admission_review_versions", ())
 
 
-class ValidatingWebhookConfiguration(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ValidatingWebhookConfiguration(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     webhooks: tuple[ValidatingWebhook, ...] = ()
 
 
-class ValidatingWebhookConfigurationList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ValidatingWebhookConfigurationList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ValidatingWebhookConfiguration, ...]] = ()
     kind: str = ""

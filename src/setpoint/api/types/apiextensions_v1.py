@@ -10,7 +10,7 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class CustomResourceColumnDefinition(View, kw_only=True, rename={"json_path": "jsonPath"}):
+class CustomResourceColumnDefinition(View, frozen=True, kw_only=True, rename={"json_path": "jsonPath"}):
     description: str = ""
     format: str = ""
     json_path: str = ""
@@ -19,21 +19,24 @@ class CustomResourceColumnDefinition(View, kw_only=True, rename={"json_path": "j
     type: str = ""
 
 
-class ServiceReference(View, kw_only=True):
+class ServiceReference(View, frozen=True, kw_only=True):
     name: str = ""
     namespace: str = ""
     path: str | None = None
     port: int | None = None
 
 
-class WebhookClientConfig(View, kw_only=True, rename={"ca_bundle": "caBundle"}):
+class WebhookClientConfig(View, frozen=True, kw_only=True, rename={"ca_bundle": "caBundle"}):
     ca_bundle: str = ""
     service: ServiceReference | None = None
     url: str | None = None
 
 
 class WebhookConversion(
-    View, kw_only=True, rename={"client_config": "clientConfig", "conversion_review_versions": "conversionReviewVersions"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"client_config": "clientConfig", "conversion_review_versions": "conversionReviewVersions"},
 ):
     client_config: WebhookClientConfig | None = None
     conversion_review_versions: Nullable[tuple[str, ...]] = ()
@@ -43,12 +46,14 @@ class WebhookConversion(
             force_setattr(self, "conversion_review_versions", ())
 
 
-class CustomResourceConversion(View, kw_only=True):
+class CustomResourceConversion(View, frozen=True, kw_only=True):
     strategy: str = ""
     webhook: WebhookConversion | None = None
 
 
-class CustomResourceDefinitionNames(View, kw_only=True, rename={"list_kind": "listKind", "short_names": "shortNames"}):
+class CustomResourceDefinitionNames(
+    View, frozen=True, kw_only=True, rename={"list_kind": "listKind", "short_names": "shortNames"}
+):
     categories: tuple[str, ...] = ()
     kind: str = ""
     list_kind: str = ""
@@ -57,16 +62,17 @@ class CustomResourceDefinitionNames(View, kw_only=True, rename={"list_kind": "li
     singular: str = ""
 
 
-class CustomResourceValidation(View, kw_only=True, rename={"open_api_v3_schema": "openAPIV3Schema"}):
+class CustomResourceValidation(View, frozen=True, kw_only=True, rename={"open_api_v3_schema": "openAPIV3Schema"}):
     open_api_v3_schema: Mapping[str, Any] | None = None
 
 
-class SelectableField(View, kw_only=True, rename={"json_path": "jsonPath"}):
+class SelectableField(View, frozen=True, kw_only=True, rename={"json_path": "jsonPath"}):
     json_path: str = ""
 
 
 class CustomResourceSubresourceScale(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "label_selector_path": "labelSelectorPath",
@@ -79,17 +85,18 @@ class CustomResourceSubresourceScale(
     status_replicas_path: str = ""
 
 
-class CustomResourceSubresourceStatus(View, kw_only=True):
+class CustomResourceSubresourceStatus(View, frozen=True, kw_only=True):
     pass
 
 
-class CustomResourceSubresources(View, kw_only=True):
+class CustomResourceSubresources(View, frozen=True, kw_only=True):
     scale: CustomResourceSubresourceScale | None = None
     status: CustomResourceSubresourceStatus | None = None
 
 
 class CustomResourceDefinitionVersion(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "additional_printer_columns": "additionalPrinterColumns",
@@ -108,7 +115,7 @@ class CustomResourceDefinitionVersion(
     subresources: CustomResourceSubresources | None = None
 
 
-class CustomResourceDefinitionSpec(View, kw_only=True, rename={"preserve_unknown_fields": "preserveUnknownFields"}):
+class CustomResourceDefinitionSpec(View, frozen=True, kw_only=True, rename={"preserve_unknown_fields": "preserveUnknownFields"}):
     conversion: CustomResourceConversion | None = None
     group: str = ""
     names: CustomResourceDefinitionNames = CustomResourceDefinitionNames()
@@ -122,7 +129,10 @@ class CustomResourceDefinitionSpec(View, kw_only=True, rename={"preserve_unknown
 
 
 class CustomResourceDefinitionCondition(
-    View, kw_only=True, rename={"last_transition_time": "lastTransitionTime", "observed_generation": "observedGeneration"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"last_transition_time": "lastTransitionTime", "observed_generation": "observedGeneration"},
 ):
     last_transition_time: Nullable[str] = ""
     message: str = ""
@@ -138,6 +148,7 @@ class CustomResourceDefinitionCondition(
 
 class CustomResourceDefinitionStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={"accepted_names": "acceptedNames", "observed_generation": "observedGeneration", "stored_versions": "storedVersions"},
 ):
@@ -153,7 +164,7 @@ class CustomResourceDefinitionStatus(
             force_setattr(self, "stored_versions", ())
 
 
-class CustomResourceDefinition(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CustomResourceDefinition(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -161,7 +172,7 @@ class CustomResourceDefinition(View, kw_only=True, rename={"api_version": "apiVe
     status: CustomResourceDefinitionStatus = CustomResourceDefinitionStatus()
 
 
-class CustomResourceDefinitionList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CustomResourceDefinitionList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[CustomResourceDefinition, ...]] = ()
     kind: str = ""
@@ -172,13 +183,14 @@ class CustomResourceDefinitionList(View, kw_only=True, rename={"api_version": "a
             force_setattr(self, "items", ())
 
 
-class ExternalDocumentation(View, kw_only=True):
+class ExternalDocumentation(View, frozen=True, kw_only=True):
     description: str = ""
     url: str = ""
 
 
 class ValidationRule(
     View,
+    frozen=True,
     kw_only=True,
     rename={"field_path": "fieldPath", "message_expression": "messageExpression", "optional_old_self": "optionalOldSelf"},
 ):

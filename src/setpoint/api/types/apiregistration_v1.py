@@ -7,7 +7,7 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class ServiceReference(View, kw_only=True):
+class ServiceReference(View, frozen=True, kw_only=True):
     name: str = ""
     namespace: str = ""
     port: int | None = None
@@ -15,6 +15,7 @@ class ServiceReference(View, kw_only=True):
 
 class APIServiceSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "ca_bundle": "caBundle",
@@ -32,7 +33,7 @@ class APIServiceSpec(
     version_priority: int = 0
 
 
-class APIServiceCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class APIServiceCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -44,11 +45,11 @@ class APIServiceCondition(View, kw_only=True, rename={"last_transition_time": "l
             force_setattr(self, "last_transition_time", "")
 
 
-class APIServiceStatus(View, kw_only=True):
+class APIServiceStatus(View, frozen=True, kw_only=True):
     conditions: tuple[APIServiceCondition, ...] = ()
 
 
-class APIService(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class APIService(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -56,7 +57,7 @@ class APIService(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: APIServiceStatus = APIServiceStatus()
 
 
-class APIServiceList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class APIServiceList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[APIService, ...]] = ()
     kind: str = ""

@@ -9,7 +9,7 @@ from setpoint.api.types import core_v1, meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class ControllerRevision(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ControllerRevision(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     data: Any = None
     kind: str = ""
@@ -17,7 +17,7 @@ class ControllerRevision(View, kw_only=True, rename={"api_version": "apiVersion"
     revision: int = 0
 
 
-class ControllerRevisionList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ControllerRevisionList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ControllerRevision, ...]] = ()
     kind: str = ""
@@ -28,18 +28,21 @@ class ControllerRevisionList(View, kw_only=True, rename={"api_version": "apiVers
             force_setattr(self, "items", ())
 
 
-class RollingUpdateDaemonSet(View, kw_only=True, rename={"max_surge": "maxSurge", "max_unavailable": "maxUnavailable"}):
+class RollingUpdateDaemonSet(
+    View, frozen=True, kw_only=True, rename={"max_surge": "maxSurge", "max_unavailable": "maxUnavailable"}
+):
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None
 
 
-class DaemonSetUpdateStrategy(View, kw_only=True, rename={"rolling_update": "rollingUpdate"}):
+class DaemonSetUpdateStrategy(View, frozen=True, kw_only=True, rename={"rolling_update": "rollingUpdate"}):
     rolling_update: RollingUpdateDaemonSet | None = None
     type: str = ""
 
 
 class DaemonSetSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "min_ready_seconds": "minReadySeconds",
@@ -54,7 +57,7 @@ class DaemonSetSpec(
     update_strategy: DaemonSetUpdateStrategy = DaemonSetUpdateStrategy()
 
 
-class DaemonSetCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class DaemonSetCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -68,6 +71,7 @@ class DaemonSetCondition(View, kw_only=True, rename={"last_transition_time": "la
 
 class DaemonSetStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "collision_count": "collisionCount",
@@ -93,7 +97,7 @@ class DaemonSetStatus(
     updated_number_scheduled: int = 0
 
 
-class DaemonSet(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class DaemonSet(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -101,7 +105,7 @@ class DaemonSet(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: DaemonSetStatus = DaemonSetStatus()
 
 
-class DaemonSetList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class DaemonSetList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[DaemonSet, ...]] = ()
     kind: str = ""
@@ -112,18 +116,21 @@ class DaemonSetList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class RollingUpdateDeployment(View, kw_only=True, rename={"max_surge": "maxSurge", "max_unavailable": "maxUnavailable"}):
+class RollingUpdateDeployment(
+    View, frozen=True, kw_only=True, rename={"max_surge": "maxSurge", "max_unavailable": "maxUnavailable"}
+):
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None
 
 
-class DeploymentStrategy(View, kw_only=True, rename={"rolling_update": "rollingUpdate"}):
+class DeploymentStrategy(View, frozen=True, kw_only=True, rename={"rolling_update": "rollingUpdate"}):
     rolling_update: RollingUpdateDeployment | None = None
     type: str = ""
 
 
 class DeploymentSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "min_ready_seconds": "minReadySeconds",
@@ -142,7 +149,7 @@ class DeploymentSpec(
 
 
 class DeploymentCondition(
-    View, kw_only=True, rename={"last_transition_time": "lastTransitionTime", "last_update_time": "lastUpdateTime"}
+    View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime", "last_update_time": "lastUpdateTime"}
 ):
     last_transition_time: Nullable[str] = ""
     last_update_time: Nullable[str] = ""
@@ -160,6 +167,7 @@ class DeploymentCondition(
 
 class DeploymentStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "available_replicas": "availableReplicas",
@@ -182,7 +190,7 @@ class DeploymentStatus(
     updated_replicas: int = 0
 
 
-class Deployment(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Deployment(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -190,7 +198,7 @@ class Deployment(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: DeploymentStatus = DeploymentStatus()
 
 
-class DeploymentList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class DeploymentList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Deployment, ...]] = ()
     kind: str = ""
@@ -201,14 +209,14 @@ class DeploymentList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class ReplicaSetSpec(View, kw_only=True, rename={"min_ready_seconds": "minReadySeconds"}):
+class ReplicaSetSpec(View, frozen=True, kw_only=True, rename={"min_ready_seconds": "minReadySeconds"}):
     min_ready_seconds: int = 0
     replicas: int | None = None
     selector: meta_v1.LabelSelector | None = None
     template: core_v1.PodTemplateSpec = core_v1.PodTemplateSpec()
 
 
-class ReplicaSetCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class ReplicaSetCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -222,6 +230,7 @@ class ReplicaSetCondition(View, kw_only=True, rename={"last_transition_time": "l
 
 class ReplicaSetStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "available_replicas": "availableReplicas",
@@ -240,7 +249,7 @@ class ReplicaSetStatus(
     terminating_replicas: int | None = None
 
 
-class ReplicaSet(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ReplicaSet(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -248,7 +257,7 @@ class ReplicaSet(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: ReplicaSetStatus = ReplicaSetStatus()
 
 
-class ReplicaSetList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ReplicaSetList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ReplicaSet, ...]] = ()
     kind: str = ""
@@ -259,29 +268,30 @@ class ReplicaSetList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class RollingUpdateStatefulSetStrategy(View, kw_only=True, rename={"max_unavailable": "maxUnavailable"}):
+class RollingUpdateStatefulSetStrategy(View, frozen=True, kw_only=True, rename={"max_unavailable": "maxUnavailable"}):
     max_unavailable: int | str | None = None
     partition: int | None = None
 
 
-class StatefulSetOrdinals(View, kw_only=True):
+class StatefulSetOrdinals(View, frozen=True, kw_only=True):
     start: int = 0
 
 
 class StatefulSetPersistentVolumeClaimRetentionPolicy(
-    View, kw_only=True, rename={"when_deleted": "whenDeleted", "when_scaled": "whenScaled"}
+    View, frozen=True, kw_only=True, rename={"when_deleted": "whenDeleted", "when_scaled": "whenScaled"}
 ):
     when_deleted: str = ""
     when_scaled: str = ""
 
 
-class StatefulSetUpdateStrategy(View, kw_only=True, rename={"rolling_update": "rollingUpdate"}):
+class StatefulSetUpdateStrategy(View, frozen=True, kw_only=True, rename={"rolling_update": "rollingUpdate"}):
     rolling_update: RollingUpdateStatefulSetStrategy | None = None
     type: str = ""
 
 
 class StatefulSetSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "min_ready_seconds": "minReadySeconds",
@@ -306,7 +316,7 @@ class StatefulSetSpec(
     volume_claim_templates: tuple[core_v1.PersistentVolumeClaim, ...] = ()
 
 
-class StatefulSetCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class StatefulSetCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -320,6 +330,7 @@ class StatefulSetCondition(View, kw_only=True, rename={"last_transition_time": "
 
 class StatefulSetStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "available_replicas": "availableReplicas",
@@ -344,7 +355,7 @@ class StatefulSetStatus(
     updated_replicas: int = 0
 
 
-class StatefulSet(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class StatefulSet(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -352,7 +363,7 @@ class StatefulSet(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: StatefulSetStatus = StatefulSetStatus()
 
 
-class StatefulSetList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class StatefulSetList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[StatefulSet, ...]] = ()
     kind: str = ""

@@ -9,25 +9,25 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class BoundObjectReference(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class BoundObjectReference(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""
 
 
-class UserInfo(View, kw_only=True):
+class UserInfo(View, frozen=True, kw_only=True):
     extra: Mapping[str, tuple[str, ...]] = {}
     groups: tuple[str, ...] = ()
     uid: str = ""
     username: str = ""
 
 
-class SelfSubjectReviewStatus(View, kw_only=True, rename={"user_info": "userInfo"}):
+class SelfSubjectReviewStatus(View, frozen=True, kw_only=True, rename={"user_info": "userInfo"}):
     user_info: UserInfo = UserInfo()
 
 
-class SelfSubjectReview(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class SelfSubjectReview(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -35,7 +35,7 @@ class SelfSubjectReview(View, kw_only=True, rename={"api_version": "apiVersion"}
 
 
 class TokenRequestSpec(
-    View, kw_only=True, rename={"bound_object_ref": "boundObjectRef", "expiration_seconds": "expirationSeconds"}
+    View, frozen=True, kw_only=True, rename={"bound_object_ref": "boundObjectRef", "expiration_seconds": "expirationSeconds"}
 ):
     audiences: Nullable[tuple[str, ...]] = ()
     bound_object_ref: BoundObjectReference | None = None
@@ -46,7 +46,7 @@ class TokenRequestSpec(
             force_setattr(self, "audiences", ())
 
 
-class TokenRequestStatus(View, kw_only=True, rename={"expiration_timestamp": "expirationTimestamp"}):
+class TokenRequestStatus(View, frozen=True, kw_only=True, rename={"expiration_timestamp": "expirationTimestamp"}):
     expiration_timestamp: Nullable[str] = ""
     token: str = ""
 
@@ -55,7 +55,7 @@ class TokenRequestStatus(View, kw_only=True, rename={"expiration_timestamp": "ex
             force_setattr(self, "expiration_timestamp", "")
 
 
-class TokenRequest(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class TokenRequest(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -63,19 +63,19 @@ class TokenRequest(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: TokenRequestStatus = TokenRequestStatus()
 
 
-class TokenReviewSpec(View, kw_only=True):
+class TokenReviewSpec(View, frozen=True, kw_only=True):
     audiences: tuple[str, ...] = ()
     token: str = ""
 
 
-class TokenReviewStatus(View, kw_only=True):
+class TokenReviewStatus(View, frozen=True, kw_only=True):
     audiences: tuple[str, ...] = ()
     authenticated: bool = False
     error: str = ""
     user: UserInfo = UserInfo()
 
 
-class TokenReview(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class TokenReview(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()

@@ -9,22 +9,24 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class FieldSelectorAttributes(View, kw_only=True, rename={"raw_selector": "rawSelector"}):
+class FieldSelectorAttributes(View, frozen=True, kw_only=True, rename={"raw_selector": "rawSelector"}):
     raw_selector: str = ""
     requirements: tuple[meta_v1.FieldSelectorRequirement, ...] = ()
 
 
-class LabelSelectorAttributes(View, kw_only=True, rename={"raw_selector": "rawSelector"}):
+class LabelSelectorAttributes(View, frozen=True, kw_only=True, rename={"raw_selector": "rawSelector"}):
     raw_selector: str = ""
     requirements: tuple[meta_v1.LabelSelectorRequirement, ...] = ()
 
 
-class NonResourceAttributes(View, kw_only=True):
+class NonResourceAttributes(View, frozen=True, kw_only=True):
     path: str = ""
     verb: str = ""
 
 
-class ResourceAttributes(View, kw_only=True, rename={"field_selector": "fieldSelector", "label_selector": "labelSelector"}):
+class ResourceAttributes(
+    View, frozen=True, kw_only=True, rename={"field_selector": "fieldSelector", "label_selector": "labelSelector"}
+):
     field_selector: FieldSelectorAttributes | None = None
     group: str = ""
     label_selector: LabelSelectorAttributes | None = None
@@ -37,7 +39,10 @@ class ResourceAttributes(View, kw_only=True, rename={"field_selector": "fieldSel
 
 
 class SubjectAccessReviewSpec(
-    View, kw_only=True, rename={"non_resource_attributes": "nonResourceAttributes", "resource_attributes": "resourceAttributes"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"non_resource_attributes": "nonResourceAttributes", "resource_attributes": "resourceAttributes"},
 ):
     extra: Mapping[str, tuple[str, ...]] = {}
     groups: tuple[str, ...] = ()
@@ -47,14 +52,14 @@ class SubjectAccessReviewSpec(
     user: str = ""
 
 
-class SubjectAccessReviewStatus(View, kw_only=True, rename={"evaluation_error": "evaluationError"}):
+class SubjectAccessReviewStatus(View, frozen=True, kw_only=True, rename={"evaluation_error": "evaluationError"}):
     allowed: bool = False
     denied: bool = False
     evaluation_error: str = ""
     reason: str = ""
 
 
-class LocalSubjectAccessReview(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class LocalSubjectAccessReview(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -62,7 +67,7 @@ class LocalSubjectAccessReview(View, kw_only=True, rename={"api_version": "apiVe
     status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
 
-class NonResourceRule(View, kw_only=True, rename={"non_resource_urls": "nonResourceURLs"}):
+class NonResourceRule(View, frozen=True, kw_only=True, rename={"non_resource_urls": "nonResourceURLs"}):
     non_resource_urls: tuple[str, ...] = ()
     verbs: Nullable[tuple[str, ...]] = ()
 
@@ -71,7 +76,7 @@ class NonResourceRule(View, kw_only=True, rename={"non_resource_urls": "nonResou
             force_setattr(self, "verbs", ())
 
 
-class ResourceRule(View, kw_only=True, rename={"api_groups": "apiGroups", "resource_names": "resourceNames"}):
+class ResourceRule(View, frozen=True, kw_only=True, rename={"api_groups": "apiGroups", "resource_names": "resourceNames"}):
     api_groups: tuple[str, ...] = ()
     resource_names: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
@@ -83,13 +88,16 @@ class ResourceRule(View, kw_only=True, rename={"api_groups": "apiGroups", "resou
 
 
 class SelfSubjectAccessReviewSpec(
-    View, kw_only=True, rename={"non_resource_attributes": "nonResourceAttributes", "resource_attributes": "resourceAttributes"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"non_resource_attributes": "nonResourceAttributes", "resource_attributes": "resourceAttributes"},
 ):
     non_resource_attributes: NonResourceAttributes | None = None
     resource_attributes: ResourceAttributes | None = None
 
 
-class SelfSubjectAccessReview(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class SelfSubjectAccessReview(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -97,12 +105,13 @@ class SelfSubjectAccessReview(View, kw_only=True, rename={"api_version": "apiVer
     status: SubjectAccessReviewStatus = SubjectAccessReviewStatus()
 
 
-class SelfSubjectRulesReviewSpec(View, kw_only=True):
+class SelfSubjectRulesReviewSpec(View, frozen=True, kw_only=True):
     namespace: str = ""
 
 
 class SubjectRulesReviewStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={"evaluation_error": "evaluationError", "non_resource_rules": "nonResourceRules", "resource_rules": "resourceRules"},
 ):
@@ -118,7 +127,7 @@ class SubjectRulesReviewStatus(
             force_setattr(self, "resource_rules", ())
 
 
-class SelfSubjectRulesReview(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class SelfSubjectRulesReview(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -126,7 +135,7 @@ class SelfSubjectRulesReview(View, kw_only=True, rename={"api_version": "apiVers
     status: SubjectRulesReviewStatus = SubjectRulesReviewStatus()
 
 
-class SubjectAccessReview(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class SubjectAccessReview(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()

@@ -7,7 +7,7 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class CrossVersionObjectReference(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CrossVersionObjectReference(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -15,6 +15,7 @@ class CrossVersionObjectReference(View, kw_only=True, rename={"api_version": "ap
 
 class HorizontalPodAutoscalerSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "max_replicas": "maxReplicas",
@@ -31,6 +32,7 @@ class HorizontalPodAutoscalerSpec(
 
 class HorizontalPodAutoscalerStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "current_cpu_utilization_percentage": "currentCPUUtilizationPercentage",
@@ -47,7 +49,7 @@ class HorizontalPodAutoscalerStatus(
     observed_generation: int | None = None
 
 
-class HorizontalPodAutoscaler(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class HorizontalPodAutoscaler(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -55,7 +57,7 @@ class HorizontalPodAutoscaler(View, kw_only=True, rename={"api_version": "apiVer
     status: HorizontalPodAutoscalerStatus = HorizontalPodAutoscalerStatus()
 
 
-class HorizontalPodAutoscalerList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class HorizontalPodAutoscalerList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[HorizontalPodAutoscaler, ...]] = ()
     kind: str = ""
@@ -66,16 +68,16 @@ class HorizontalPodAutoscalerList(View, kw_only=True, rename={"api_version": "ap
             force_setattr(self, "items", ())
 
 
-class ScaleSpec(View, kw_only=True):
+class ScaleSpec(View, frozen=True, kw_only=True):
     replicas: int = 0
 
 
-class ScaleStatus(View, kw_only=True):
+class ScaleStatus(View, frozen=True, kw_only=True):
     replicas: int = 0
     selector: str = ""
 
 
-class Scale(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Scale(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()

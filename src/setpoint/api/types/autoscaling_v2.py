@@ -7,62 +7,67 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class MetricTarget(View, kw_only=True, rename={"average_utilization": "averageUtilization", "average_value": "averageValue"}):
+class MetricTarget(
+    View, frozen=True, kw_only=True, rename={"average_utilization": "averageUtilization", "average_value": "averageValue"}
+):
     average_utilization: int | None = None
     average_value: str | None = None
     type: str = ""
     value: str | None = None
 
 
-class ContainerResourceMetricSource(View, kw_only=True):
+class ContainerResourceMetricSource(View, frozen=True, kw_only=True):
     container: str = ""
     name: str = ""
     target: MetricTarget = MetricTarget()
 
 
 class MetricValueStatus(
-    View, kw_only=True, rename={"average_utilization": "averageUtilization", "average_value": "averageValue"}
+    View, frozen=True, kw_only=True, rename={"average_utilization": "averageUtilization", "average_value": "averageValue"}
 ):
     average_utilization: int | None = None
     average_value: str | None = None
     value: str | None = None
 
 
-class ContainerResourceMetricStatus(View, kw_only=True):
+class ContainerResourceMetricStatus(View, frozen=True, kw_only=True):
     container: str = ""
     current: MetricValueStatus = MetricValueStatus()
     name: str = ""
 
 
-class CrossVersionObjectReference(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CrossVersionObjectReference(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     name: str = ""
 
 
-class MetricIdentifier(View, kw_only=True):
+class MetricIdentifier(View, frozen=True, kw_only=True):
     name: str = ""
     selector: meta_v1.LabelSelector | None = None
 
 
-class ExternalMetricSource(View, kw_only=True):
+class ExternalMetricSource(View, frozen=True, kw_only=True):
     metric: MetricIdentifier = MetricIdentifier()
     target: MetricTarget = MetricTarget()
 
 
-class ExternalMetricStatus(View, kw_only=True):
+class ExternalMetricStatus(View, frozen=True, kw_only=True):
     current: MetricValueStatus = MetricValueStatus()
     metric: MetricIdentifier = MetricIdentifier()
 
 
-class HPAScalingPolicy(View, kw_only=True, rename={"period_seconds": "periodSeconds"}):
+class HPAScalingPolicy(View, frozen=True, kw_only=True, rename={"period_seconds": "periodSeconds"}):
     period_seconds: int = 0
     type: str = ""
     value: int = 0
 
 
 class HPAScalingRules(
-    View, kw_only=True, rename={"select_policy": "selectPolicy", "stabilization_window_seconds": "stabilizationWindowSeconds"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"select_policy": "selectPolicy", "stabilization_window_seconds": "stabilizationWindowSeconds"},
 ):
     policies: tuple[HPAScalingPolicy, ...] = ()
     select_policy: str | None = None
@@ -70,28 +75,28 @@ class HPAScalingRules(
     tolerance: str | None = None
 
 
-class HorizontalPodAutoscalerBehavior(View, kw_only=True, rename={"scale_down": "scaleDown", "scale_up": "scaleUp"}):
+class HorizontalPodAutoscalerBehavior(View, frozen=True, kw_only=True, rename={"scale_down": "scaleDown", "scale_up": "scaleUp"}):
     scale_down: HPAScalingRules | None = None
     scale_up: HPAScalingRules | None = None
 
 
-class ObjectMetricSource(View, kw_only=True, rename={"described_object": "describedObject"}):
+class ObjectMetricSource(View, frozen=True, kw_only=True, rename={"described_object": "describedObject"}):
     described_object: CrossVersionObjectReference = CrossVersionObjectReference()
     metric: MetricIdentifier = MetricIdentifier()
     target: MetricTarget = MetricTarget()
 
 
-class PodsMetricSource(View, kw_only=True):
+class PodsMetricSource(View, frozen=True, kw_only=True):
     metric: MetricIdentifier = MetricIdentifier()
     target: MetricTarget = MetricTarget()
 
 
-class ResourceMetricSource(View, kw_only=True):
+class ResourceMetricSource(View, frozen=True, kw_only=True):
     name: str = ""
     target: MetricTarget = MetricTarget()
 
 
-class MetricSpec(View, kw_only=True, rename={"container_resource": "containerResource"}):
+class MetricSpec(View, frozen=True, kw_only=True, rename={"container_resource": "containerResource"}):
     container_resource: ContainerResourceMetricSource | None = None
     external: ExternalMetricSource | None = None
     object: ObjectMetricSource | None = None
@@ -102,6 +107,7 @@ class MetricSpec(View, kw_only=True, rename={"container_resource": "containerRes
 
 class HorizontalPodAutoscalerSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={"max_replicas": "maxReplicas", "min_replicas": "minReplicas", "scale_target_ref": "scaleTargetRef"},
 ):
@@ -112,7 +118,7 @@ class HorizontalPodAutoscalerSpec(
     scale_target_ref: CrossVersionObjectReference = CrossVersionObjectReference()
 
 
-class HorizontalPodAutoscalerCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class HorizontalPodAutoscalerCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -124,23 +130,23 @@ class HorizontalPodAutoscalerCondition(View, kw_only=True, rename={"last_transit
             force_setattr(self, "last_transition_time", "")
 
 
-class ObjectMetricStatus(View, kw_only=True, rename={"described_object": "describedObject"}):
+class ObjectMetricStatus(View, frozen=True, kw_only=True, rename={"described_object": "describedObject"}):
     current: MetricValueStatus = MetricValueStatus()
     described_object: CrossVersionObjectReference = CrossVersionObjectReference()
     metric: MetricIdentifier = MetricIdentifier()
 
 
-class PodsMetricStatus(View, kw_only=True):
+class PodsMetricStatus(View, frozen=True, kw_only=True):
     current: MetricValueStatus = MetricValueStatus()
     metric: MetricIdentifier = MetricIdentifier()
 
 
-class ResourceMetricStatus(View, kw_only=True):
+class ResourceMetricStatus(View, frozen=True, kw_only=True):
     current: MetricValueStatus = MetricValueStatus()
     name: str = ""
 
 
-class MetricStatus(View, kw_only=True, rename={"container_resource": "containerResource"}):
+class MetricStatus(View, frozen=True, kw_only=True, rename={"container_resource": "containerResource"}):
     container_resource: ContainerResourceMetricStatus | None = None
     external: ExternalMetricStatus | None = None
     object: ObjectMetricStatus | None = None
@@ -151,6 +157,7 @@ class MetricStatus(View, kw_only=True, rename={"container_resource": "containerR
 
 class HorizontalPodAutoscalerStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "current_metrics": "currentMetrics",
@@ -172,7 +179,7 @@ class HorizontalPodAutoscalerStatus(
             force_setattr(self, "current_metrics", ())
 
 
-class HorizontalPodAutoscaler(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class HorizontalPodAutoscaler(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -180,7 +187,7 @@ class HorizontalPodAutoscaler(View, kw_only=True, rename={"api_version": "apiVer
     status: HorizontalPodAutoscalerStatus = HorizontalPodAutoscalerStatus()
 
 
-class HorizontalPodAutoscalerList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class HorizontalPodAutoscalerList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[HorizontalPodAutoscaler, ...]] = ()
     kind: str = ""

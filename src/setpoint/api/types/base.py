@@ -1,8 +1,9 @@
 """What the generated Structs have in common, and how bytes become one.
 
-The Structs are frozen views of an object: fields that they do not know are dropped when read, so nothing is ever written from one.
-Go reads a null as absence everywhere, and writes one for a zero time and for a nil list that is always written. The Structs accept
-the nulls that a server writes (`Nullable`) and turn them into the zero; `decode` also accepts those that only a careless server writes.
+The Structs are frozen views of an object: fields that they do not know are dropped when read, so nothing is ever written
+from one. Go reads a null as absence everywhere, and writes one for a zero time and for a nil list that is always written.
+The Structs accept the nulls that a server writes (`Nullable`) and turn them into the zero; `decode` also accepts those that
+only a careless server writes.
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The base of every generated Struct: immutable, and free of cycles, so that the garbage collector need not follow it."""
 
 
-@functools.cache
-def _decoder(type: type[T]) -> msgspec.json.Decoder[T]:
-    return msgspec.json.Decoder(type)
+_DECODERS: dict[type, msgspec.json.Decoder[Any]] = {}
 
 
 def decode(body: bytes | memoryview, type: type[T]) -> T:
     """The object in `body` as a Struct; msgspec.DecodeError (a ValueError) if it is no such object."""
+    reader: msgspec.json.Decoder[T] | None = _DECODERS.get(type)
+    if reader is None:
+        reader = _DECODERS[type] = msgspec.json.Decoder(type)
     try:
-        return _decoder(type).decode(body)
+        return reader.decode(body)
     except msgspec.ValidationError:
         return msgspec.convert(without_nulls(msgspec.json.decode(body)), type, strict=False)
 

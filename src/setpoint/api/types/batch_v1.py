@@ -7,7 +7,7 @@ from setpoint.api.types import core_v1, meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class PodFailurePolicyOnExitCodesRequirement(View, kw_only=True, rename={"container_name": "containerName"}):
+class PodFailurePolicyOnExitCodesRequirement(View, frozen=True, kw_only=True, rename={"container_name": "containerName"}):
     container_name: str | None = None
     operator: str = ""
     values: Nullable[tuple[int, ...]] = ()
@@ -17,18 +17,20 @@ class PodFailurePolicyOnExitCodesRequirement(View, kw_only=True, rename={"contai
             force_setattr(self, "values", ())
 
 
-class PodFailurePolicyOnPodConditionsPattern(View, kw_only=True):
+class PodFailurePolicyOnPodConditionsPattern(View, frozen=True, kw_only=True):
     status: str = ""
     type: str = ""
 
 
-class PodFailurePolicyRule(View, kw_only=True, rename={"on_exit_codes": "onExitCodes", "on_pod_conditions": "onPodConditions"}):
+class PodFailurePolicyRule(
+    View, frozen=True, kw_only=True, rename={"on_exit_codes": "onExitCodes", "on_pod_conditions": "onPodConditions"}
+):
     action: str = ""
     on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = None
     on_pod_conditions: tuple[PodFailurePolicyOnPodConditionsPattern, ...] = ()
 
 
-class PodFailurePolicy(View, kw_only=True):
+class PodFailurePolicy(View, frozen=True, kw_only=True):
     rules: Nullable[tuple[PodFailurePolicyRule, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -37,13 +39,13 @@ class PodFailurePolicy(View, kw_only=True):
 
 
 class SuccessPolicyRule(
-    View, kw_only=True, rename={"succeeded_count": "succeededCount", "succeeded_indexes": "succeededIndexes"}
+    View, frozen=True, kw_only=True, rename={"succeeded_count": "succeededCount", "succeeded_indexes": "succeededIndexes"}
 ):
     succeeded_count: int | None = None
     succeeded_indexes: str | None = None
 
 
-class SuccessPolicy(View, kw_only=True):
+class SuccessPolicy(View, frozen=True, kw_only=True):
     rules: Nullable[tuple[SuccessPolicyRule, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -53,6 +55,7 @@ class SuccessPolicy(View, kw_only=True):
 
 class JobSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "active_deadline_seconds": "activeDeadlineSeconds",
@@ -86,13 +89,14 @@ class JobSpec(
     ttl_seconds_after_finished: int | None = None
 
 
-class JobTemplateSpec(View, kw_only=True):
+class JobTemplateSpec(View, frozen=True, kw_only=True):
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: JobSpec = JobSpec()
 
 
 class CronJobSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "concurrency_policy": "concurrencyPolicy",
@@ -114,14 +118,17 @@ class CronJobSpec(
 
 
 class CronJobStatus(
-    View, kw_only=True, rename={"last_schedule_time": "lastScheduleTime", "last_successful_time": "lastSuccessfulTime"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"last_schedule_time": "lastScheduleTime", "last_successful_time": "lastSuccessfulTime"},
 ):
     active: tuple[core_v1.ObjectReference, ...] = ()
     last_schedule_time: str | None = None
     last_successful_time: str | None = None
 
 
-class CronJob(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CronJob(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -129,7 +136,7 @@ class CronJob(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: CronJobStatus = CronJobStatus()
 
 
-class CronJobList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CronJobList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[CronJob, ...]] = ()
     kind: str = ""
@@ -140,7 +147,9 @@ class CronJobList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class JobCondition(View, kw_only=True, rename={"last_probe_time": "lastProbeTime", "last_transition_time": "lastTransitionTime"}):
+class JobCondition(
+    View, frozen=True, kw_only=True, rename={"last_probe_time": "lastProbeTime", "last_transition_time": "lastTransitionTime"}
+):
     last_probe_time: Nullable[str] = ""
     last_transition_time: Nullable[str] = ""
     message: str = ""
@@ -155,13 +164,14 @@ class JobCondition(View, kw_only=True, rename={"last_probe_time": "lastProbeTime
             force_setattr(self, "last_transition_time", "")
 
 
-class UncountedTerminatedPods(View, kw_only=True):
+class UncountedTerminatedPods(View, frozen=True, kw_only=True):
     failed: tuple[str, ...] = ()
     succeeded: tuple[str, ...] = ()
 
 
 class JobStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "completed_indexes": "completedIndexes",
@@ -184,7 +194,7 @@ class JobStatus(
     uncounted_terminated_pods: UncountedTerminatedPods | None = None
 
 
-class Job(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Job(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -192,7 +202,7 @@ class Job(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: JobStatus = JobStatus()
 
 
-class JobList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class JobList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Job, ...]] = ()
     kind: str = ""

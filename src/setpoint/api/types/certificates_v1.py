@@ -10,7 +10,7 @@ from setpoint.api.types.base import Nullable, View
 
 
 class CertificateSigningRequestSpec(
-    View, kw_only=True, rename={"expiration_seconds": "expirationSeconds", "signer_name": "signerName"}
+    View, frozen=True, kw_only=True, rename={"expiration_seconds": "expirationSeconds", "signer_name": "signerName"}
 ):
     expiration_seconds: int | None = None
     extra: Mapping[str, tuple[str, ...]] = {}
@@ -23,7 +23,7 @@ class CertificateSigningRequestSpec(
 
 
 class CertificateSigningRequestCondition(
-    View, kw_only=True, rename={"last_transition_time": "lastTransitionTime", "last_update_time": "lastUpdateTime"}
+    View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime", "last_update_time": "lastUpdateTime"}
 ):
     last_transition_time: Nullable[str] = ""
     last_update_time: Nullable[str] = ""
@@ -39,12 +39,12 @@ class CertificateSigningRequestCondition(
             force_setattr(self, "last_update_time", "")
 
 
-class CertificateSigningRequestStatus(View, kw_only=True):
+class CertificateSigningRequestStatus(View, frozen=True, kw_only=True):
     certificate: str = ""
     conditions: tuple[CertificateSigningRequestCondition, ...] = ()
 
 
-class CertificateSigningRequest(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CertificateSigningRequest(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -52,7 +52,7 @@ class CertificateSigningRequest(View, kw_only=True, rename={"api_version": "apiV
     status: CertificateSigningRequestStatus = CertificateSigningRequestStatus()
 
 
-class CertificateSigningRequestList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CertificateSigningRequestList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[CertificateSigningRequest, ...]] = ()
     kind: str = ""

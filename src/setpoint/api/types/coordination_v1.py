@@ -9,6 +9,7 @@ from setpoint.api.types.base import Nullable, View
 
 class LeaseSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "acquire_time": "acquireTime",
@@ -28,14 +29,14 @@ class LeaseSpec(
     strategy: str | None = None
 
 
-class Lease(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Lease(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
 
 
-class LeaseList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class LeaseList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Lease, ...]] = ()
     kind: str = ""

@@ -10,7 +10,7 @@ from setpoint.api.types.base import Nullable, View
 
 
 class AWSElasticBlockStoreVolumeSource(
-    View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "volume_id": "volumeID"}
+    View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "volume_id": "volumeID"}
 ):
     fs_type: str = ""
     partition: int = 0
@@ -18,23 +18,25 @@ class AWSElasticBlockStoreVolumeSource(
     volume_id: str = ""
 
 
-class NodeSelectorRequirement(View, kw_only=True):
+class NodeSelectorRequirement(View, frozen=True, kw_only=True):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class NodeSelectorTerm(View, kw_only=True, rename={"match_expressions": "matchExpressions", "match_fields": "matchFields"}):
+class NodeSelectorTerm(
+    View, frozen=True, kw_only=True, rename={"match_expressions": "matchExpressions", "match_fields": "matchFields"}
+):
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
 
-class PreferredSchedulingTerm(View, kw_only=True):
+class PreferredSchedulingTerm(View, frozen=True, kw_only=True):
     preference: NodeSelectorTerm = NodeSelectorTerm()
     weight: int = 0
 
 
-class NodeSelector(View, kw_only=True, rename={"node_selector_terms": "nodeSelectorTerms"}):
+class NodeSelector(View, frozen=True, kw_only=True, rename={"node_selector_terms": "nodeSelectorTerms"}):
     node_selector_terms: Nullable[tuple[NodeSelectorTerm, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -44,6 +46,7 @@ class NodeSelector(View, kw_only=True, rename={"node_selector_terms": "nodeSelec
 
 class NodeAffinity(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "preferred_during_scheduling_ignored_during_execution": "preferredDuringSchedulingIgnoredDuringExecution",
@@ -56,6 +59,7 @@ class NodeAffinity(
 
 class PodAffinityTerm(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "label_selector": "labelSelector",
@@ -73,13 +77,14 @@ class PodAffinityTerm(
     topology_key: str = ""
 
 
-class WeightedPodAffinityTerm(View, kw_only=True, rename={"pod_affinity_term": "podAffinityTerm"}):
+class WeightedPodAffinityTerm(View, frozen=True, kw_only=True, rename={"pod_affinity_term": "podAffinityTerm"}):
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
     weight: int = 0
 
 
 class PodAffinity(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "preferred_during_scheduling_ignored_during_execution": "preferredDuringSchedulingIgnoredDuringExecution",
@@ -92,6 +97,7 @@ class PodAffinity(
 
 class PodAntiAffinity(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "preferred_during_scheduling_ignored_during_execution": "preferredDuringSchedulingIgnoredDuringExecution",
@@ -104,6 +110,7 @@ class PodAntiAffinity(
 
 class Affinity(
     View,
+    frozen=True,
     kw_only=True,
     rename={"node_affinity": "nodeAffinity", "pod_affinity": "podAffinity", "pod_anti_affinity": "podAntiAffinity"},
 ):
@@ -112,18 +119,19 @@ class Affinity(
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
-class AppArmorProfile(View, kw_only=True, rename={"localhost_profile": "localhostProfile"}):
+class AppArmorProfile(View, frozen=True, kw_only=True, rename={"localhost_profile": "localhostProfile"}):
     localhost_profile: str | None = None
     type: str = ""
 
 
-class AttachedVolume(View, kw_only=True, rename={"device_path": "devicePath"}):
+class AttachedVolume(View, frozen=True, kw_only=True, rename={"device_path": "devicePath"}):
     device_path: str = ""
     name: str = ""
 
 
 class AzureDiskVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "caching_mode": "cachingMode",
@@ -143,6 +151,7 @@ class AzureDiskVolumeSource(
 
 class AzureFilePersistentVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "read_only": "readOnly",
@@ -158,7 +167,7 @@ class AzureFilePersistentVolumeSource(
 
 
 class AzureFileVolumeSource(
-    View, kw_only=True, rename={"read_only": "readOnly", "secret_name": "secretName", "share_name": "shareName"}
+    View, frozen=True, kw_only=True, rename={"read_only": "readOnly", "secret_name": "secretName", "share_name": "shareName"}
 ):
     read_only: bool = False
     secret_name: str = ""
@@ -166,7 +175,10 @@ class AzureFileVolumeSource(
 
 
 class ObjectReference(
-    View, kw_only=True, rename={"api_version": "apiVersion", "field_path": "fieldPath", "resource_version": "resourceVersion"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"api_version": "apiVersion", "field_path": "fieldPath", "resource_version": "resourceVersion"},
 ):
     api_version: str = ""
     field_path: str = ""
@@ -177,20 +189,21 @@ class ObjectReference(
     uid: str = ""
 
 
-class Binding(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Binding(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     target: ObjectReference = ObjectReference()
 
 
-class SecretReference(View, kw_only=True):
+class SecretReference(View, frozen=True, kw_only=True):
     name: str = ""
     namespace: str = ""
 
 
 class CSIPersistentVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "controller_expand_secret_ref": "controllerExpandSecretRef",
@@ -216,12 +229,13 @@ class CSIPersistentVolumeSource(
     volume_handle: str = ""
 
 
-class LocalObjectReference(View, kw_only=True):
+class LocalObjectReference(View, frozen=True, kw_only=True):
     name: str = ""
 
 
 class CSIVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "fs_type": "fsType",
@@ -237,13 +251,13 @@ class CSIVolumeSource(
     volume_attributes: Mapping[str, str] = {}
 
 
-class Capabilities(View, kw_only=True):
+class Capabilities(View, frozen=True, kw_only=True):
     add: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
 
 
 class CephFSPersistentVolumeSource(
-    View, kw_only=True, rename={"read_only": "readOnly", "secret_file": "secretFile", "secret_ref": "secretRef"}
+    View, frozen=True, kw_only=True, rename={"read_only": "readOnly", "secret_file": "secretFile", "secret_ref": "secretRef"}
 ):
     monitors: Nullable[tuple[str, ...]] = ()
     path: str = ""
@@ -258,7 +272,7 @@ class CephFSPersistentVolumeSource(
 
 
 class CephFSVolumeSource(
-    View, kw_only=True, rename={"read_only": "readOnly", "secret_file": "secretFile", "secret_ref": "secretRef"}
+    View, frozen=True, kw_only=True, rename={"read_only": "readOnly", "secret_file": "secretFile", "secret_ref": "secretRef"}
 ):
     monitors: Nullable[tuple[str, ...]] = ()
     path: str = ""
@@ -273,7 +287,10 @@ class CephFSVolumeSource(
 
 
 class CinderPersistentVolumeSource(
-    View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef", "volume_id": "volumeID"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef", "volume_id": "volumeID"},
 ):
     fs_type: str = ""
     read_only: bool = False
@@ -282,7 +299,10 @@ class CinderPersistentVolumeSource(
 
 
 class CinderVolumeSource(
-    View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef", "volume_id": "volumeID"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef", "volume_id": "volumeID"},
 ):
     fs_type: str = ""
     read_only: bool = False
@@ -290,11 +310,13 @@ class CinderVolumeSource(
     volume_id: str = ""
 
 
-class ClientIPConfig(View, kw_only=True, rename={"timeout_seconds": "timeoutSeconds"}):
+class ClientIPConfig(View, frozen=True, kw_only=True, rename={"timeout_seconds": "timeoutSeconds"}):
     timeout_seconds: int | None = None
 
 
-class ClusterTrustBundleProjection(View, kw_only=True, rename={"label_selector": "labelSelector", "signer_name": "signerName"}):
+class ClusterTrustBundleProjection(
+    View, frozen=True, kw_only=True, rename={"label_selector": "labelSelector", "signer_name": "signerName"}
+):
     label_selector: meta_v1.LabelSelector | None = None
     name: str | None = None
     optional: bool | None = None
@@ -302,21 +324,21 @@ class ClusterTrustBundleProjection(View, kw_only=True, rename={"label_selector":
     signer_name: str | None = None
 
 
-class ComponentCondition(View, kw_only=True):
+class ComponentCondition(View, frozen=True, kw_only=True):
     error: str = ""
     message: str = ""
     status: str = ""
     type: str = ""
 
 
-class ComponentStatus(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ComponentStatus(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     conditions: tuple[ComponentCondition, ...] = ()
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
 
 
-class ComponentStatusList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ComponentStatusList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ComponentStatus, ...]] = ()
     kind: str = ""
@@ -327,7 +349,7 @@ class ComponentStatusList(View, kw_only=True, rename={"api_version": "apiVersion
             force_setattr(self, "items", ())
 
 
-class ConfigMap(View, kw_only=True, rename={"api_version": "apiVersion", "binary_data": "binaryData"}):
+class ConfigMap(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "binary_data": "binaryData"}):
     api_version: str = ""
     binary_data: Mapping[str, str] = {}
     data: Mapping[str, str] = {}
@@ -336,18 +358,18 @@ class ConfigMap(View, kw_only=True, rename={"api_version": "apiVersion", "binary
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
 
 
-class ConfigMapEnvSource(View, kw_only=True):
+class ConfigMapEnvSource(View, frozen=True, kw_only=True):
     name: str = ""
     optional: bool | None = None
 
 
-class ConfigMapKeySelector(View, kw_only=True):
+class ConfigMapKeySelector(View, frozen=True, kw_only=True):
     key: str = ""
     name: str = ""
     optional: bool | None = None
 
 
-class ConfigMapList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ConfigMapList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ConfigMap, ...]] = ()
     kind: str = ""
@@ -359,7 +381,7 @@ class ConfigMapList(View, kw_only=True, rename={"api_version": "apiVersion"}):
 
 
 class ConfigMapNodeConfigSource(
-    View, kw_only=True, rename={"kubelet_config_key": "kubeletConfigKey", "resource_version": "resourceVersion"}
+    View, frozen=True, kw_only=True, rename={"kubelet_config_key": "kubeletConfigKey", "resource_version": "resourceVersion"}
 ):
     kubelet_config_key: str = ""
     name: str = ""
@@ -368,44 +390,44 @@ class ConfigMapNodeConfigSource(
     uid: str = ""
 
 
-class KeyToPath(View, kw_only=True):
+class KeyToPath(View, frozen=True, kw_only=True):
     key: str = ""
     mode: int | None = None
     path: str = ""
 
 
-class ConfigMapProjection(View, kw_only=True):
+class ConfigMapProjection(View, frozen=True, kw_only=True):
     items: tuple[KeyToPath, ...] = ()
     name: str = ""
     optional: bool | None = None
 
 
-class ConfigMapVolumeSource(View, kw_only=True, rename={"default_mode": "defaultMode"}):
+class ConfigMapVolumeSource(View, frozen=True, kw_only=True, rename={"default_mode": "defaultMode"}):
     default_mode: int | None = None
     items: tuple[KeyToPath, ...] = ()
     name: str = ""
     optional: bool | None = None
 
 
-class ObjectFieldSelector(View, kw_only=True, rename={"api_version": "apiVersion", "field_path": "fieldPath"}):
+class ObjectFieldSelector(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "field_path": "fieldPath"}):
     api_version: str = ""
     field_path: str = ""
 
 
-class FileKeySelector(View, kw_only=True, rename={"volume_name": "volumeName"}):
+class FileKeySelector(View, frozen=True, kw_only=True, rename={"volume_name": "volumeName"}):
     key: str = ""
     optional: bool | None = None
     path: str = ""
     volume_name: str = ""
 
 
-class ResourceFieldSelector(View, kw_only=True, rename={"container_name": "containerName"}):
+class ResourceFieldSelector(View, frozen=True, kw_only=True, rename={"container_name": "containerName"}):
     container_name: str = ""
     divisor: str = "0"
     resource: str = ""
 
 
-class SecretKeySelector(View, kw_only=True):
+class SecretKeySelector(View, frozen=True, kw_only=True):
     key: str = ""
     name: str = ""
     optional: bool | None = None
@@ -413,6 +435,7 @@ class SecretKeySelector(View, kw_only=True):
 
 class EnvVarSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "config_map_key_ref": "configMapKeyRef",
@@ -429,33 +452,33 @@ class EnvVarSource(
     secret_key_ref: SecretKeySelector | None = None
 
 
-class EnvVar(View, kw_only=True, rename={"value_from": "valueFrom"}):
+class EnvVar(View, frozen=True, kw_only=True, rename={"value_from": "valueFrom"}):
     name: str = ""
     value: str = ""
     value_from: EnvVarSource | None = None
 
 
-class SecretEnvSource(View, kw_only=True):
+class SecretEnvSource(View, frozen=True, kw_only=True):
     name: str = ""
     optional: bool | None = None
 
 
-class EnvFromSource(View, kw_only=True, rename={"config_map_ref": "configMapRef", "secret_ref": "secretRef"}):
+class EnvFromSource(View, frozen=True, kw_only=True, rename={"config_map_ref": "configMapRef", "secret_ref": "secretRef"}):
     config_map_ref: ConfigMapEnvSource | None = None
     prefix: str = ""
     secret_ref: SecretEnvSource | None = None
 
 
-class ExecAction(View, kw_only=True):
+class ExecAction(View, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
 
 
-class HTTPHeader(View, kw_only=True):
+class HTTPHeader(View, frozen=True, kw_only=True):
     name: str = ""
     value: str = ""
 
 
-class HTTPGetAction(View, kw_only=True, rename={"http_headers": "httpHeaders"}):
+class HTTPGetAction(View, frozen=True, kw_only=True, rename={"http_headers": "httpHeaders"}):
     host: str = ""
     http_headers: tuple[HTTPHeader, ...] = ()
     path: str = ""
@@ -463,35 +486,38 @@ class HTTPGetAction(View, kw_only=True, rename={"http_headers": "httpHeaders"}):
     scheme: str = ""
 
 
-class SleepAction(View, kw_only=True):
+class SleepAction(View, frozen=True, kw_only=True):
     seconds: int = 0
 
 
-class TCPSocketAction(View, kw_only=True):
+class TCPSocketAction(View, frozen=True, kw_only=True):
     host: str = ""
     port: int | str = 0
 
 
-class LifecycleHandler(View, kw_only=True, rename={"http_get": "httpGet", "tcp_socket": "tcpSocket"}):
+class LifecycleHandler(View, frozen=True, kw_only=True, rename={"http_get": "httpGet", "tcp_socket": "tcpSocket"}):
     exec: ExecAction | None = None
     http_get: HTTPGetAction | None = None
     sleep: SleepAction | None = None
     tcp_socket: TCPSocketAction | None = None
 
 
-class Lifecycle(View, kw_only=True, rename={"post_start": "postStart", "pre_stop": "preStop", "stop_signal": "stopSignal"}):
+class Lifecycle(
+    View, frozen=True, kw_only=True, rename={"post_start": "postStart", "pre_stop": "preStop", "stop_signal": "stopSignal"}
+):
     post_start: LifecycleHandler | None = None
     pre_stop: LifecycleHandler | None = None
     stop_signal: str | None = None
 
 
-class GRPCAction(View, kw_only=True):
+class GRPCAction(View, frozen=True, kw_only=True):
     port: int = 0
     service: str | None = None
 
 
 class Probe(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "failure_threshold": "failureThreshold",
@@ -516,7 +542,9 @@ class Probe(
     timeout_seconds: int = 0
 
 
-class ContainerPort(View, kw_only=True, rename={"container_port": "containerPort", "host_ip": "hostIP", "host_port": "hostPort"}):
+class ContainerPort(
+    View, frozen=True, kw_only=True, rename={"container_port": "containerPort", "host_ip": "hostIP", "host_port": "hostPort"}
+):
     container_port: int = 0
     host_ip: str = ""
     host_port: int = 0
@@ -524,46 +552,49 @@ class ContainerPort(View, kw_only=True, rename={"container_port": "containerPort
     protocol: str = ""
 
 
-class ContainerResizePolicy(View, kw_only=True, rename={"resource_name": "resourceName", "restart_policy": "restartPolicy"}):
+class ContainerResizePolicy(
+    View, frozen=True, kw_only=True, rename={"resource_name": "resourceName", "restart_policy": "restartPolicy"}
+):
     resource_name: str = ""
     restart_policy: str = ""
 
 
-class ResourceClaim(View, kw_only=True):
+class ResourceClaim(View, frozen=True, kw_only=True):
     name: str = ""
     request: str = ""
 
 
-class ResourceRequirements(View, kw_only=True):
+class ResourceRequirements(View, frozen=True, kw_only=True):
     claims: tuple[ResourceClaim, ...] = ()
     limits: Mapping[str, str] = {}
     requests: Mapping[str, str] = {}
 
 
-class ContainerRestartRuleOnExitCodes(View, kw_only=True):
+class ContainerRestartRuleOnExitCodes(View, frozen=True, kw_only=True):
     operator: str = ""
     values: tuple[int, ...] = ()
 
 
-class ContainerRestartRule(View, kw_only=True, rename={"exit_codes": "exitCodes"}):
+class ContainerRestartRule(View, frozen=True, kw_only=True, rename={"exit_codes": "exitCodes"}):
     action: str = ""
     exit_codes: ContainerRestartRuleOnExitCodes | None = None
 
 
-class SELinuxOptions(View, kw_only=True):
+class SELinuxOptions(View, frozen=True, kw_only=True):
     level: str = ""
     role: str = ""
     type: str = ""
     user: str = ""
 
 
-class SeccompProfile(View, kw_only=True, rename={"localhost_profile": "localhostProfile"}):
+class SeccompProfile(View, frozen=True, kw_only=True, rename={"localhost_profile": "localhostProfile"}):
     localhost_profile: str | None = None
     type: str = ""
 
 
 class WindowsSecurityContextOptions(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "gmsa_credential_spec": "gmsaCredentialSpec",
@@ -580,6 +611,7 @@ class WindowsSecurityContextOptions(
 
 class SecurityContext(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "allow_privilege_escalation": "allowPrivilegeEscalation",
@@ -608,13 +640,14 @@ class SecurityContext(
     windows_options: WindowsSecurityContextOptions | None = None
 
 
-class VolumeDevice(View, kw_only=True, rename={"device_path": "devicePath"}):
+class VolumeDevice(View, frozen=True, kw_only=True, rename={"device_path": "devicePath"}):
     device_path: str = ""
     name: str = ""
 
 
 class VolumeMount(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "mount_path": "mountPath",
@@ -636,6 +669,7 @@ class VolumeMount(
 
 class Container(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "env_from": "envFrom",
@@ -683,14 +717,17 @@ class Container(
 
 
 class ContainerExtendedResourceRequest(
-    View, kw_only=True, rename={"container_name": "containerName", "request_name": "requestName", "resource_name": "resourceName"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"container_name": "containerName", "request_name": "requestName", "resource_name": "resourceName"},
 ):
     container_name: str = ""
     request_name: str = ""
     resource_name: str = ""
 
 
-class ContainerImage(View, kw_only=True, rename={"size_bytes": "sizeBytes"}):
+class ContainerImage(View, frozen=True, kw_only=True, rename={"size_bytes": "sizeBytes"}):
     names: Nullable[tuple[str, ...]] = ()
     size_bytes: int = 0
 
@@ -699,7 +736,7 @@ class ContainerImage(View, kw_only=True, rename={"size_bytes": "sizeBytes"}):
             force_setattr(self, "names", ())
 
 
-class ContainerStateRunning(View, kw_only=True, rename={"started_at": "startedAt"}):
+class ContainerStateRunning(View, frozen=True, kw_only=True, rename={"started_at": "startedAt"}):
     started_at: Nullable[str] = ""
 
     def __post_init__(self) -> None:
@@ -709,6 +746,7 @@ class ContainerStateRunning(View, kw_only=True, rename={"started_at": "startedAt
 
 class ContainerStateTerminated(
     View,
+    frozen=True,
     kw_only=True,
     rename={"container_id": "containerID", "exit_code": "exitCode", "finished_at": "finishedAt", "started_at": "startedAt"},
 ):
@@ -727,48 +765,49 @@ class ContainerStateTerminated(
             force_setattr(self, "started_at", "")
 
 
-class ContainerStateWaiting(View, kw_only=True):
+class ContainerStateWaiting(View, frozen=True, kw_only=True):
     message: str = ""
     reason: str = ""
 
 
-class ContainerState(View, kw_only=True):
+class ContainerState(View, frozen=True, kw_only=True):
     running: ContainerStateRunning | None = None
     terminated: ContainerStateTerminated | None = None
     waiting: ContainerStateWaiting | None = None
 
 
-class ResourceHealth(View, kw_only=True, rename={"resource_id": "resourceID"}):
+class ResourceHealth(View, frozen=True, kw_only=True, rename={"resource_id": "resourceID"}):
     health: str = ""
     message: str | None = None
     resource_id: str = ""
 
 
-class ResourceStatus(View, kw_only=True):
+class ResourceStatus(View, frozen=True, kw_only=True):
     name: str = ""
     resources: tuple[ResourceHealth, ...] = ()
 
 
-class LinuxContainerUser(View, kw_only=True, rename={"supplemental_groups": "supplementalGroups"}):
+class LinuxContainerUser(View, frozen=True, kw_only=True, rename={"supplemental_groups": "supplementalGroups"}):
     gid: int = 0
     supplemental_groups: tuple[int, ...] = ()
     uid: int = 0
 
 
-class ContainerUser(View, kw_only=True):
+class ContainerUser(View, frozen=True, kw_only=True):
     linux: LinuxContainerUser | None = None
 
 
-class ImageVolumeStatus(View, kw_only=True, rename={"image_ref": "imageRef"}):
+class ImageVolumeStatus(View, frozen=True, kw_only=True, rename={"image_ref": "imageRef"}):
     image_ref: str = ""
 
 
-class VolumeStatus(View, kw_only=True):
+class VolumeStatus(View, frozen=True, kw_only=True):
     image: ImageVolumeStatus | None = None
 
 
 class VolumeMountStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "mount_path": "mountPath",
@@ -786,6 +825,7 @@ class VolumeMountStatus(
 
 class ContainerStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "allocated_resources": "allocatedResources",
@@ -815,59 +855,61 @@ class ContainerStatus(
     volume_mounts: tuple[VolumeMountStatus, ...] = ()
 
 
-class DaemonEndpoint(View, kw_only=True, rename={"port": "Port"}):
+class DaemonEndpoint(View, frozen=True, kw_only=True, rename={"port": "Port"}):
     port: int = 0
 
 
-class DownwardAPIVolumeFile(View, kw_only=True, rename={"field_ref": "fieldRef", "resource_field_ref": "resourceFieldRef"}):
+class DownwardAPIVolumeFile(
+    View, frozen=True, kw_only=True, rename={"field_ref": "fieldRef", "resource_field_ref": "resourceFieldRef"}
+):
     field_ref: ObjectFieldSelector | None = None
     mode: int | None = None
     path: str = ""
     resource_field_ref: ResourceFieldSelector | None = None
 
 
-class DownwardAPIProjection(View, kw_only=True):
+class DownwardAPIProjection(View, frozen=True, kw_only=True):
     items: tuple[DownwardAPIVolumeFile, ...] = ()
 
 
-class DownwardAPIVolumeSource(View, kw_only=True, rename={"default_mode": "defaultMode"}):
+class DownwardAPIVolumeSource(View, frozen=True, kw_only=True, rename={"default_mode": "defaultMode"}):
     default_mode: int | None = None
     items: tuple[DownwardAPIVolumeFile, ...] = ()
 
 
-class EmptyDirVolumeSource(View, kw_only=True, rename={"size_limit": "sizeLimit"}):
+class EmptyDirVolumeSource(View, frozen=True, kw_only=True, rename={"size_limit": "sizeLimit"}):
     medium: str = ""
     size_limit: str | None = None
 
 
-class EndpointAddress(View, kw_only=True, rename={"node_name": "nodeName", "target_ref": "targetRef"}):
+class EndpointAddress(View, frozen=True, kw_only=True, rename={"node_name": "nodeName", "target_ref": "targetRef"}):
     hostname: str = ""
     ip: str = ""
     node_name: str | None = None
     target_ref: ObjectReference | None = None
 
 
-class EndpointPort(View, kw_only=True, rename={"app_protocol": "appProtocol"}):
+class EndpointPort(View, frozen=True, kw_only=True, rename={"app_protocol": "appProtocol"}):
     app_protocol: str | None = None
     name: str = ""
     port: int = 0
     protocol: str = ""
 
 
-class EndpointSubset(View, kw_only=True, rename={"not_ready_addresses": "notReadyAddresses"}):
+class EndpointSubset(View, frozen=True, kw_only=True, rename={"not_ready_addresses": "notReadyAddresses"}):
     addresses: tuple[EndpointAddress, ...] = ()
     not_ready_addresses: tuple[EndpointAddress, ...] = ()
     ports: tuple[EndpointPort, ...] = ()
 
 
-class Endpoints(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Endpoints(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     subsets: tuple[EndpointSubset, ...] = ()
 
 
-class EndpointsList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class EndpointsList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Endpoints, ...]] = ()
     kind: str = ""
@@ -880,6 +922,7 @@ class EndpointsList(View, kw_only=True, rename={"api_version": "apiVersion"}):
 
 class EphemeralContainer(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "env_from": "envFrom",
@@ -928,26 +971,27 @@ class EphemeralContainer(
     working_dir: str = ""
 
 
-class TypedLocalObjectReference(View, kw_only=True, rename={"api_group": "apiGroup"}):
+class TypedLocalObjectReference(View, frozen=True, kw_only=True, rename={"api_group": "apiGroup"}):
     api_group: str | None = None
     kind: str = ""
     name: str = ""
 
 
-class TypedObjectReference(View, kw_only=True, rename={"api_group": "apiGroup"}):
+class TypedObjectReference(View, frozen=True, kw_only=True, rename={"api_group": "apiGroup"}):
     api_group: str | None = None
     kind: str = ""
     name: str = ""
     namespace: str | None = None
 
 
-class VolumeResourceRequirements(View, kw_only=True):
+class VolumeResourceRequirements(View, frozen=True, kw_only=True):
     limits: Mapping[str, str] = {}
     requests: Mapping[str, str] = {}
 
 
 class PersistentVolumeClaimSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "access_modes": "accessModes",
@@ -970,16 +1014,16 @@ class PersistentVolumeClaimSpec(
     volume_name: str = ""
 
 
-class PersistentVolumeClaimTemplate(View, kw_only=True):
+class PersistentVolumeClaimTemplate(View, frozen=True, kw_only=True):
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
-class EphemeralVolumeSource(View, kw_only=True, rename={"volume_claim_template": "volumeClaimTemplate"}):
+class EphemeralVolumeSource(View, frozen=True, kw_only=True, rename={"volume_claim_template": "volumeClaimTemplate"}):
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
-class EventSeries(View, kw_only=True, rename={"last_observed_time": "lastObservedTime"}):
+class EventSeries(View, frozen=True, kw_only=True, rename={"last_observed_time": "lastObservedTime"}):
     count: int = 0
     last_observed_time: Nullable[str] = ""
 
@@ -988,13 +1032,14 @@ class EventSeries(View, kw_only=True, rename={"last_observed_time": "lastObserve
             force_setattr(self, "last_observed_time", "")
 
 
-class EventSource(View, kw_only=True):
+class EventSource(View, frozen=True, kw_only=True):
     component: str = ""
     host: str = ""
 
 
 class Event(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "api_version": "apiVersion",
@@ -1033,7 +1078,7 @@ class Event(
             force_setattr(self, "last_timestamp", "")
 
 
-class EventList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class EventList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Event, ...]] = ()
     kind: str = ""
@@ -1044,7 +1089,9 @@ class EventList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class FCVolumeSource(View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "target_wwns": "targetWWNs"}):
+class FCVolumeSource(
+    View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "target_wwns": "targetWWNs"}
+):
     fs_type: str = ""
     lun: int | None = None
     read_only: bool = False
@@ -1053,7 +1100,7 @@ class FCVolumeSource(View, kw_only=True, rename={"fs_type": "fsType", "read_only
 
 
 class FlexPersistentVolumeSource(
-    View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef"}
+    View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef"}
 ):
     driver: str = ""
     fs_type: str = ""
@@ -1062,7 +1109,9 @@ class FlexPersistentVolumeSource(
     secret_ref: SecretReference | None = None
 
 
-class FlexVolumeSource(View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef"}):
+class FlexVolumeSource(
+    View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef"}
+):
     driver: str = ""
     fs_type: str = ""
     options: Mapping[str, str] = {}
@@ -1070,13 +1119,13 @@ class FlexVolumeSource(View, kw_only=True, rename={"fs_type": "fsType", "read_on
     secret_ref: LocalObjectReference | None = None
 
 
-class FlockerVolumeSource(View, kw_only=True, rename={"dataset_name": "datasetName", "dataset_uuid": "datasetUUID"}):
+class FlockerVolumeSource(View, frozen=True, kw_only=True, rename={"dataset_name": "datasetName", "dataset_uuid": "datasetUUID"}):
     dataset_name: str = ""
     dataset_uuid: str = ""
 
 
 class GCEPersistentDiskVolumeSource(
-    View, kw_only=True, rename={"fs_type": "fsType", "pd_name": "pdName", "read_only": "readOnly"}
+    View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "pd_name": "pdName", "read_only": "readOnly"}
 ):
     fs_type: str = ""
     partition: int = 0
@@ -1084,14 +1133,14 @@ class GCEPersistentDiskVolumeSource(
     read_only: bool = False
 
 
-class GitRepoVolumeSource(View, kw_only=True):
+class GitRepoVolumeSource(View, frozen=True, kw_only=True):
     directory: str = ""
     repository: str = ""
     revision: str = ""
 
 
 class GlusterfsPersistentVolumeSource(
-    View, kw_only=True, rename={"endpoints_namespace": "endpointsNamespace", "read_only": "readOnly"}
+    View, frozen=True, kw_only=True, rename={"endpoints_namespace": "endpointsNamespace", "read_only": "readOnly"}
 ):
     endpoints: str = ""
     endpoints_namespace: str | None = None
@@ -1099,28 +1148,29 @@ class GlusterfsPersistentVolumeSource(
     read_only: bool = False
 
 
-class GlusterfsVolumeSource(View, kw_only=True, rename={"read_only": "readOnly"}):
+class GlusterfsVolumeSource(View, frozen=True, kw_only=True, rename={"read_only": "readOnly"}):
     endpoints: str = ""
     path: str = ""
     read_only: bool = False
 
 
-class HostAlias(View, kw_only=True):
+class HostAlias(View, frozen=True, kw_only=True):
     hostnames: tuple[str, ...] = ()
     ip: str = ""
 
 
-class HostIP(View, kw_only=True):
+class HostIP(View, frozen=True, kw_only=True):
     ip: str = ""
 
 
-class HostPathVolumeSource(View, kw_only=True):
+class HostPathVolumeSource(View, frozen=True, kw_only=True):
     path: str = ""
     type: str | None = None
 
 
 class ISCSIPersistentVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "chap_auth_discovery": "chapAuthDiscovery",
@@ -1148,6 +1198,7 @@ class ISCSIPersistentVolumeSource(
 
 class ISCSIVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "chap_auth_discovery": "chapAuthDiscovery",
@@ -1173,13 +1224,16 @@ class ISCSIVolumeSource(
     target_portal: str = ""
 
 
-class ImageVolumeSource(View, kw_only=True, rename={"pull_policy": "pullPolicy"}):
+class ImageVolumeSource(View, frozen=True, kw_only=True, rename={"pull_policy": "pullPolicy"}):
     pull_policy: str = ""
     reference: str = ""
 
 
 class LimitRangeItem(
-    View, kw_only=True, rename={"default_request": "defaultRequest", "max_limit_request_ratio": "maxLimitRequestRatio"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"default_request": "defaultRequest", "max_limit_request_ratio": "maxLimitRequestRatio"},
 ):
     default: Mapping[str, str] = {}
     default_request: Mapping[str, str] = {}
@@ -1189,7 +1243,7 @@ class LimitRangeItem(
     type: str = ""
 
 
-class LimitRangeSpec(View, kw_only=True):
+class LimitRangeSpec(View, frozen=True, kw_only=True):
     limits: Nullable[tuple[LimitRangeItem, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -1197,14 +1251,14 @@ class LimitRangeSpec(View, kw_only=True):
             force_setattr(self, "limits", ())
 
 
-class LimitRange(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class LimitRange(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: LimitRangeSpec = LimitRangeSpec()
 
 
-class LimitRangeList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class LimitRangeList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[LimitRange, ...]] = ()
     kind: str = ""
@@ -1215,44 +1269,46 @@ class LimitRangeList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class PortStatus(View, kw_only=True):
+class PortStatus(View, frozen=True, kw_only=True):
     error: str | None = None
     port: int = 0
     protocol: str = ""
 
 
-class LoadBalancerIngress(View, kw_only=True, rename={"ip_mode": "ipMode"}):
+class LoadBalancerIngress(View, frozen=True, kw_only=True, rename={"ip_mode": "ipMode"}):
     hostname: str = ""
     ip: str = ""
     ip_mode: str | None = None
     ports: tuple[PortStatus, ...] = ()
 
 
-class LoadBalancerStatus(View, kw_only=True):
+class LoadBalancerStatus(View, frozen=True, kw_only=True):
     ingress: tuple[LoadBalancerIngress, ...] = ()
 
 
-class LocalVolumeSource(View, kw_only=True, rename={"fs_type": "fsType"}):
+class LocalVolumeSource(View, frozen=True, kw_only=True, rename={"fs_type": "fsType"}):
     fs_type: str | None = None
     path: str = ""
 
 
-class ModifyVolumeStatus(View, kw_only=True, rename={"target_volume_attributes_class_name": "targetVolumeAttributesClassName"}):
+class ModifyVolumeStatus(
+    View, frozen=True, kw_only=True, rename={"target_volume_attributes_class_name": "targetVolumeAttributesClassName"}
+):
     status: str = ""
     target_volume_attributes_class_name: str = ""
 
 
-class NFSVolumeSource(View, kw_only=True, rename={"read_only": "readOnly"}):
+class NFSVolumeSource(View, frozen=True, kw_only=True, rename={"read_only": "readOnly"}):
     path: str = ""
     read_only: bool = False
     server: str = ""
 
 
-class NamespaceSpec(View, kw_only=True):
+class NamespaceSpec(View, frozen=True, kw_only=True):
     finalizers: tuple[str, ...] = ()
 
 
-class NamespaceCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class NamespaceCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -1264,12 +1320,12 @@ class NamespaceCondition(View, kw_only=True, rename={"last_transition_time": "la
             force_setattr(self, "last_transition_time", "")
 
 
-class NamespaceStatus(View, kw_only=True):
+class NamespaceStatus(View, frozen=True, kw_only=True):
     conditions: tuple[NamespaceCondition, ...] = ()
     phase: str = ""
 
 
-class Namespace(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Namespace(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -1277,7 +1333,7 @@ class Namespace(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: NamespaceStatus = NamespaceStatus()
 
 
-class NamespaceList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class NamespaceList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Namespace, ...]] = ()
     kind: str = ""
@@ -1288,11 +1344,11 @@ class NamespaceList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class NodeConfigSource(View, kw_only=True, rename={"config_map": "configMap"}):
+class NodeConfigSource(View, frozen=True, kw_only=True, rename={"config_map": "configMap"}):
     config_map: ConfigMapNodeConfigSource | None = None
 
 
-class Taint(View, kw_only=True, rename={"time_added": "timeAdded"}):
+class Taint(View, frozen=True, kw_only=True, rename={"time_added": "timeAdded"}):
     effect: str = ""
     key: str = ""
     time_added: str | None = None
@@ -1301,6 +1357,7 @@ class Taint(View, kw_only=True, rename={"time_added": "timeAdded"}):
 
 class NodeSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "config_source": "configSource",
@@ -1319,13 +1376,16 @@ class NodeSpec(
     unschedulable: bool = False
 
 
-class NodeAddress(View, kw_only=True):
+class NodeAddress(View, frozen=True, kw_only=True):
     address: str = ""
     type: str = ""
 
 
 class NodeCondition(
-    View, kw_only=True, rename={"last_heartbeat_time": "lastHeartbeatTime", "last_transition_time": "lastTransitionTime"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"last_heartbeat_time": "lastHeartbeatTime", "last_transition_time": "lastTransitionTime"},
 ):
     last_heartbeat_time: Nullable[str] = ""
     last_transition_time: Nullable[str] = ""
@@ -1341,27 +1401,28 @@ class NodeCondition(
             force_setattr(self, "last_transition_time", "")
 
 
-class NodeConfigStatus(View, kw_only=True, rename={"last_known_good": "lastKnownGood"}):
+class NodeConfigStatus(View, frozen=True, kw_only=True, rename={"last_known_good": "lastKnownGood"}):
     active: NodeConfigSource | None = None
     assigned: NodeConfigSource | None = None
     error: str = ""
     last_known_good: NodeConfigSource | None = None
 
 
-class NodeDaemonEndpoints(View, kw_only=True, rename={"kubelet_endpoint": "kubeletEndpoint"}):
+class NodeDaemonEndpoints(View, frozen=True, kw_only=True, rename={"kubelet_endpoint": "kubeletEndpoint"}):
     kubelet_endpoint: DaemonEndpoint = DaemonEndpoint()
 
 
-class NodeFeatures(View, kw_only=True, rename={"supplemental_groups_policy": "supplementalGroupsPolicy"}):
+class NodeFeatures(View, frozen=True, kw_only=True, rename={"supplemental_groups_policy": "supplementalGroupsPolicy"}):
     supplemental_groups_policy: bool | None = None
 
 
-class NodeSwapStatus(View, kw_only=True):
+class NodeSwapStatus(View, frozen=True, kw_only=True):
     capacity: int | None = None
 
 
 class NodeSystemInfo(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "boot_id": "bootID",
@@ -1389,19 +1450,23 @@ class NodeSystemInfo(
 
 
 class NodeRuntimeHandlerFeatures(
-    View, kw_only=True, rename={"recursive_read_only_mounts": "recursiveReadOnlyMounts", "user_namespaces": "userNamespaces"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"recursive_read_only_mounts": "recursiveReadOnlyMounts", "user_namespaces": "userNamespaces"},
 ):
     recursive_read_only_mounts: bool | None = None
     user_namespaces: bool | None = None
 
 
-class NodeRuntimeHandler(View, kw_only=True):
+class NodeRuntimeHandler(View, frozen=True, kw_only=True):
     features: NodeRuntimeHandlerFeatures | None = None
     name: str = ""
 
 
 class NodeStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "daemon_endpoints": "daemonEndpoints",
@@ -1428,7 +1493,7 @@ class NodeStatus(
     volumes_in_use: tuple[str, ...] = ()
 
 
-class Node(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Node(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -1436,7 +1501,7 @@ class Node(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: NodeStatus = NodeStatus()
 
 
-class NodeAllocatableResourceClaimStatus(View, kw_only=True, rename={"resource_claim_name": "resourceClaimName"}):
+class NodeAllocatableResourceClaimStatus(View, frozen=True, kw_only=True, rename={"resource_claim_name": "resourceClaimName"}):
     containers: tuple[str, ...] = ()
     resource_claim_name: str = ""
     resources: Nullable[Mapping[str, str]] = {}
@@ -1446,7 +1511,7 @@ class NodeAllocatableResourceClaimStatus(View, kw_only=True, rename={"resource_c
             force_setattr(self, "resources", {})
 
 
-class NodeList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class NodeList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Node, ...]] = ()
     kind: str = ""
@@ -1457,22 +1522,24 @@ class NodeList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class VolumeNodeAffinity(View, kw_only=True):
+class VolumeNodeAffinity(View, frozen=True, kw_only=True):
     required: NodeSelector | None = None
 
 
-class PhotonPersistentDiskVolumeSource(View, kw_only=True, rename={"fs_type": "fsType", "pd_id": "pdID"}):
+class PhotonPersistentDiskVolumeSource(View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "pd_id": "pdID"}):
     fs_type: str = ""
     pd_id: str = ""
 
 
-class PortworxVolumeSource(View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "volume_id": "volumeID"}):
+class PortworxVolumeSource(
+    View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "volume_id": "volumeID"}
+):
     fs_type: str = ""
     read_only: bool = False
     volume_id: str = ""
 
 
-class QuobyteVolumeSource(View, kw_only=True, rename={"read_only": "readOnly"}):
+class QuobyteVolumeSource(View, frozen=True, kw_only=True, rename={"read_only": "readOnly"}):
     group: str = ""
     read_only: bool = False
     registry: str = ""
@@ -1482,7 +1549,7 @@ class QuobyteVolumeSource(View, kw_only=True, rename={"read_only": "readOnly"}):
 
 
 class RBDPersistentVolumeSource(
-    View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef"}
+    View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef"}
 ):
     fs_type: str = ""
     image: str = ""
@@ -1500,6 +1567,7 @@ class RBDPersistentVolumeSource(
 
 class ScaleIOPersistentVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "fs_type": "fsType",
@@ -1526,6 +1594,7 @@ class ScaleIOPersistentVolumeSource(
 
 class StorageOSPersistentVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "fs_type": "fsType",
@@ -1544,6 +1613,7 @@ class StorageOSPersistentVolumeSource(
 
 class VsphereVirtualDiskVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "fs_type": "fsType",
@@ -1560,6 +1630,7 @@ class VsphereVirtualDiskVolumeSource(
 
 class PersistentVolumeSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "access_modes": "accessModes",
@@ -1615,14 +1686,14 @@ class PersistentVolumeSpec(
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
 
 
-class PersistentVolumeStatus(View, kw_only=True, rename={"last_phase_transition_time": "lastPhaseTransitionTime"}):
+class PersistentVolumeStatus(View, frozen=True, kw_only=True, rename={"last_phase_transition_time": "lastPhaseTransitionTime"}):
     last_phase_transition_time: str | None = None
     message: str = ""
     phase: str = ""
     reason: str = ""
 
 
-class PersistentVolume(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PersistentVolume(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -1631,7 +1702,7 @@ class PersistentVolume(View, kw_only=True, rename={"api_version": "apiVersion"})
 
 
 class PersistentVolumeClaimCondition(
-    View, kw_only=True, rename={"last_probe_time": "lastProbeTime", "last_transition_time": "lastTransitionTime"}
+    View, frozen=True, kw_only=True, rename={"last_probe_time": "lastProbeTime", "last_transition_time": "lastTransitionTime"}
 ):
     last_probe_time: Nullable[str] = ""
     last_transition_time: Nullable[str] = ""
@@ -1649,6 +1720,7 @@ class PersistentVolumeClaimCondition(
 
 class PersistentVolumeClaimStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "access_modes": "accessModes",
@@ -1668,7 +1740,7 @@ class PersistentVolumeClaimStatus(
     phase: str = ""
 
 
-class PersistentVolumeClaim(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PersistentVolumeClaim(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -1676,7 +1748,7 @@ class PersistentVolumeClaim(View, kw_only=True, rename={"api_version": "apiVersi
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
 
 
-class PersistentVolumeClaimList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PersistentVolumeClaimList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[PersistentVolumeClaim, ...]] = ()
     kind: str = ""
@@ -1687,12 +1759,14 @@ class PersistentVolumeClaimList(View, kw_only=True, rename={"api_version": "apiV
             force_setattr(self, "items", ())
 
 
-class PersistentVolumeClaimVolumeSource(View, kw_only=True, rename={"claim_name": "claimName", "read_only": "readOnly"}):
+class PersistentVolumeClaimVolumeSource(
+    View, frozen=True, kw_only=True, rename={"claim_name": "claimName", "read_only": "readOnly"}
+):
     claim_name: str = ""
     read_only: bool = False
 
 
-class PersistentVolumeList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PersistentVolumeList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[PersistentVolume, ...]] = ()
     kind: str = ""
@@ -1703,27 +1777,28 @@ class PersistentVolumeList(View, kw_only=True, rename={"api_version": "apiVersio
             force_setattr(self, "items", ())
 
 
-class PodDNSConfigOption(View, kw_only=True):
+class PodDNSConfigOption(View, frozen=True, kw_only=True):
     name: str = ""
     value: str | None = None
 
 
-class PodDNSConfig(View, kw_only=True):
+class PodDNSConfig(View, frozen=True, kw_only=True):
     nameservers: tuple[str, ...] = ()
     options: tuple[PodDNSConfigOption, ...] = ()
     searches: tuple[str, ...] = ()
 
 
-class PodOS(View, kw_only=True):
+class PodOS(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class PodReadinessGate(View, kw_only=True, rename={"condition_type": "conditionType"}):
+class PodReadinessGate(View, frozen=True, kw_only=True, rename={"condition_type": "conditionType"}):
     condition_type: str = ""
 
 
 class PodResourceClaim(
     View,
+    frozen=True,
     kw_only=True,
     rename={"resource_claim_name": "resourceClaimName", "resource_claim_template_name": "resourceClaimTemplateName"},
 ):
@@ -1732,21 +1807,22 @@ class PodResourceClaim(
     resource_claim_template_name: str | None = None
 
 
-class PodSchedulingGate(View, kw_only=True):
+class PodSchedulingGate(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class PodSchedulingGroup(View, kw_only=True, rename={"pod_group_name": "podGroupName"}):
+class PodSchedulingGroup(View, frozen=True, kw_only=True, rename={"pod_group_name": "podGroupName"}):
     pod_group_name: str | None = None
 
 
-class Sysctl(View, kw_only=True):
+class Sysctl(View, frozen=True, kw_only=True):
     name: str = ""
     value: str = ""
 
 
 class PodSecurityContext(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "app_armor_profile": "appArmorProfile",
@@ -1778,7 +1854,7 @@ class PodSecurityContext(
     windows_options: WindowsSecurityContextOptions | None = None
 
 
-class Toleration(View, kw_only=True, rename={"toleration_seconds": "tolerationSeconds"}):
+class Toleration(View, frozen=True, kw_only=True, rename={"toleration_seconds": "tolerationSeconds"}):
     effect: str = ""
     key: str = ""
     operator: str = ""
@@ -1788,6 +1864,7 @@ class Toleration(View, kw_only=True, rename={"toleration_seconds": "tolerationSe
 
 class TopologySpreadConstraint(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "label_selector": "labelSelector",
@@ -1812,6 +1889,7 @@ class TopologySpreadConstraint(
 
 class PodCertificateProjection(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "certificate_chain_path": "certificateChainPath",
@@ -1832,13 +1910,13 @@ class PodCertificateProjection(
     user_annotations: Mapping[str, str] = {}
 
 
-class SecretProjection(View, kw_only=True):
+class SecretProjection(View, frozen=True, kw_only=True):
     items: tuple[KeyToPath, ...] = ()
     name: str = ""
     optional: bool | None = None
 
 
-class ServiceAccountTokenProjection(View, kw_only=True, rename={"expiration_seconds": "expirationSeconds"}):
+class ServiceAccountTokenProjection(View, frozen=True, kw_only=True, rename={"expiration_seconds": "expirationSeconds"}):
     audience: str = ""
     expiration_seconds: int | None = None
     path: str = ""
@@ -1846,6 +1924,7 @@ class ServiceAccountTokenProjection(View, kw_only=True, rename={"expiration_seco
 
 class VolumeProjection(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "cluster_trust_bundle": "clusterTrustBundle",
@@ -1863,7 +1942,7 @@ class VolumeProjection(
     service_account_token: ServiceAccountTokenProjection | None = None
 
 
-class ProjectedVolumeSource(View, kw_only=True, rename={"default_mode": "defaultMode"}):
+class ProjectedVolumeSource(View, frozen=True, kw_only=True, rename={"default_mode": "defaultMode"}):
     default_mode: int | None = None
     sources: Nullable[tuple[VolumeProjection, ...]] = ()
 
@@ -1872,7 +1951,9 @@ class ProjectedVolumeSource(View, kw_only=True, rename={"default_mode": "default
             force_setattr(self, "sources", ())
 
 
-class RBDVolumeSource(View, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef"}):
+class RBDVolumeSource(
+    View, frozen=True, kw_only=True, rename={"fs_type": "fsType", "read_only": "readOnly", "secret_ref": "secretRef"}
+):
     fs_type: str = ""
     image: str = ""
     keyring: str = ""
@@ -1889,6 +1970,7 @@ class RBDVolumeSource(View, kw_only=True, rename={"fs_type": "fsType", "read_onl
 
 class ScaleIOVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "fs_type": "fsType",
@@ -1913,7 +1995,7 @@ class ScaleIOVolumeSource(
     volume_name: str = ""
 
 
-class SecretVolumeSource(View, kw_only=True, rename={"default_mode": "defaultMode", "secret_name": "secretName"}):
+class SecretVolumeSource(View, frozen=True, kw_only=True, rename={"default_mode": "defaultMode", "secret_name": "secretName"}):
     default_mode: int | None = None
     items: tuple[KeyToPath, ...] = ()
     optional: bool | None = None
@@ -1922,6 +2004,7 @@ class SecretVolumeSource(View, kw_only=True, rename={"default_mode": "defaultMod
 
 class StorageOSVolumeSource(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "fs_type": "fsType",
@@ -1940,6 +2023,7 @@ class StorageOSVolumeSource(
 
 class Volume(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "aws_elastic_block_store": "awsElasticBlockStore",
@@ -1994,6 +2078,7 @@ class Volume(
 
 class PodSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "active_deadline_seconds": "activeDeadlineSeconds",
@@ -2080,6 +2165,7 @@ class PodSpec(
 
 class PodCondition(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "last_probe_time": "lastProbeTime",
@@ -2103,7 +2189,7 @@ class PodCondition(
 
 
 class PodExtendedResourceClaimStatus(
-    View, kw_only=True, rename={"request_mappings": "requestMappings", "resource_claim_name": "resourceClaimName"}
+    View, frozen=True, kw_only=True, rename={"request_mappings": "requestMappings", "resource_claim_name": "resourceClaimName"}
 ):
     request_mappings: Nullable[tuple[ContainerExtendedResourceRequest, ...]] = ()
     resource_claim_name: str = ""
@@ -2113,17 +2199,18 @@ class PodExtendedResourceClaimStatus(
             force_setattr(self, "request_mappings", ())
 
 
-class PodIP(View, kw_only=True):
+class PodIP(View, frozen=True, kw_only=True):
     ip: str = ""
 
 
-class PodResourceClaimStatus(View, kw_only=True, rename={"resource_claim_name": "resourceClaimName"}):
+class PodResourceClaimStatus(View, frozen=True, kw_only=True, rename={"resource_claim_name": "resourceClaimName"}):
     name: str = ""
     resource_claim_name: str | None = None
 
 
 class PodStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "allocated_resources": "allocatedResources",
@@ -2166,7 +2253,7 @@ class PodStatus(
     start_time: str | None = None
 
 
-class Pod(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Pod(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -2174,7 +2261,7 @@ class Pod(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: PodStatus = PodStatus()
 
 
-class PodList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PodList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Pod, ...]] = ()
     kind: str = ""
@@ -2185,19 +2272,19 @@ class PodList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class PodTemplateSpec(View, kw_only=True):
+class PodTemplateSpec(View, frozen=True, kw_only=True):
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: PodSpec = PodSpec()
 
 
-class PodTemplate(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PodTemplate(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     template: PodTemplateSpec = PodTemplateSpec()
 
 
-class PodTemplateList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PodTemplateList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[PodTemplate, ...]] = ()
     kind: str = ""
@@ -2208,14 +2295,14 @@ class PodTemplateList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class ReplicationControllerSpec(View, kw_only=True, rename={"min_ready_seconds": "minReadySeconds"}):
+class ReplicationControllerSpec(View, frozen=True, kw_only=True, rename={"min_ready_seconds": "minReadySeconds"}):
     min_ready_seconds: int = 0
     replicas: int | None = None
     selector: Mapping[str, str] = {}
     template: PodTemplateSpec | None = None
 
 
-class ReplicationControllerCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class ReplicationControllerCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -2229,6 +2316,7 @@ class ReplicationControllerCondition(View, kw_only=True, rename={"last_transitio
 
 class ReplicationControllerStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "available_replicas": "availableReplicas",
@@ -2245,7 +2333,7 @@ class ReplicationControllerStatus(
     replicas: int = 0
 
 
-class ReplicationController(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ReplicationController(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -2253,7 +2341,7 @@ class ReplicationController(View, kw_only=True, rename={"api_version": "apiVersi
     status: ReplicationControllerStatus = ReplicationControllerStatus()
 
 
-class ReplicationControllerList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ReplicationControllerList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ReplicationController, ...]] = ()
     kind: str = ""
@@ -2264,28 +2352,28 @@ class ReplicationControllerList(View, kw_only=True, rename={"api_version": "apiV
             force_setattr(self, "items", ())
 
 
-class ScopedResourceSelectorRequirement(View, kw_only=True, rename={"scope_name": "scopeName"}):
+class ScopedResourceSelectorRequirement(View, frozen=True, kw_only=True, rename={"scope_name": "scopeName"}):
     operator: str = ""
     scope_name: str = ""
     values: tuple[str, ...] = ()
 
 
-class ScopeSelector(View, kw_only=True, rename={"match_expressions": "matchExpressions"}):
+class ScopeSelector(View, frozen=True, kw_only=True, rename={"match_expressions": "matchExpressions"}):
     match_expressions: tuple[ScopedResourceSelectorRequirement, ...] = ()
 
 
-class ResourceQuotaSpec(View, kw_only=True, rename={"scope_selector": "scopeSelector"}):
+class ResourceQuotaSpec(View, frozen=True, kw_only=True, rename={"scope_selector": "scopeSelector"}):
     hard: Mapping[str, str] = {}
     scope_selector: ScopeSelector | None = None
     scopes: tuple[str, ...] = ()
 
 
-class ResourceQuotaStatus(View, kw_only=True):
+class ResourceQuotaStatus(View, frozen=True, kw_only=True):
     hard: Mapping[str, str] = {}
     used: Mapping[str, str] = {}
 
 
-class ResourceQuota(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ResourceQuota(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -2293,7 +2381,7 @@ class ResourceQuota(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: ResourceQuotaStatus = ResourceQuotaStatus()
 
 
-class ResourceQuotaList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ResourceQuotaList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ResourceQuota, ...]] = ()
     kind: str = ""
@@ -2304,7 +2392,7 @@ class ResourceQuotaList(View, kw_only=True, rename={"api_version": "apiVersion"}
             force_setattr(self, "items", ())
 
 
-class Secret(View, kw_only=True, rename={"api_version": "apiVersion", "string_data": "stringData"}):
+class Secret(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "string_data": "stringData"}):
     api_version: str = ""
     data: Mapping[str, str] = {}
     immutable: bool | None = None
@@ -2314,7 +2402,7 @@ class Secret(View, kw_only=True, rename={"api_version": "apiVersion", "string_da
     type: str = ""
 
 
-class SecretList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class SecretList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Secret, ...]] = ()
     kind: str = ""
@@ -2326,7 +2414,7 @@ class SecretList(View, kw_only=True, rename={"api_version": "apiVersion"}):
 
 
 class ServicePort(
-    View, kw_only=True, rename={"app_protocol": "appProtocol", "node_port": "nodePort", "target_port": "targetPort"}
+    View, frozen=True, kw_only=True, rename={"app_protocol": "appProtocol", "node_port": "nodePort", "target_port": "targetPort"}
 ):
     app_protocol: str | None = None
     name: str = ""
@@ -2336,12 +2424,13 @@ class ServicePort(
     target_port: int | str = 0
 
 
-class SessionAffinityConfig(View, kw_only=True, rename={"client_ip": "clientIP"}):
+class SessionAffinityConfig(View, frozen=True, kw_only=True, rename={"client_ip": "clientIP"}):
     client_ip: ClientIPConfig | None = None
 
 
 class ServiceSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "allocate_load_balancer_node_ports": "allocateLoadBalancerNodePorts",
@@ -2385,12 +2474,12 @@ class ServiceSpec(
     type: str = ""
 
 
-class ServiceStatus(View, kw_only=True, rename={"load_balancer": "loadBalancer"}):
+class ServiceStatus(View, frozen=True, kw_only=True, rename={"load_balancer": "loadBalancer"}):
     conditions: tuple[meta_v1.Condition, ...] = ()
     load_balancer: LoadBalancerStatus = LoadBalancerStatus()
 
 
-class Service(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Service(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -2400,6 +2489,7 @@ class Service(View, kw_only=True, rename={"api_version": "apiVersion"}):
 
 class ServiceAccount(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "api_version": "apiVersion",
@@ -2415,7 +2505,7 @@ class ServiceAccount(
     secrets: tuple[ObjectReference, ...] = ()
 
 
-class ServiceAccountList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ServiceAccountList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ServiceAccount, ...]] = ()
     kind: str = ""
@@ -2426,7 +2516,7 @@ class ServiceAccountList(View, kw_only=True, rename={"api_version": "apiVersion"
             force_setattr(self, "items", ())
 
 
-class ServiceList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ServiceList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Service, ...]] = ()
     kind: str = ""
@@ -2437,7 +2527,7 @@ class ServiceList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class TopologySelectorLabelRequirement(View, kw_only=True):
+class TopologySelectorLabelRequirement(View, frozen=True, kw_only=True):
     key: str = ""
     values: Nullable[tuple[str, ...]] = ()
 
@@ -2446,7 +2536,7 @@ class TopologySelectorLabelRequirement(View, kw_only=True):
             force_setattr(self, "values", ())
 
 
-class TopologySelectorTerm(View, kw_only=True, rename={"match_label_expressions": "matchLabelExpressions"}):
+class TopologySelectorTerm(View, frozen=True, kw_only=True, rename={"match_label_expressions": "matchLabelExpressions"}):
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 

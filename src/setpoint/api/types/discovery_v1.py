@@ -9,27 +9,30 @@ from setpoint.api.types import core_v1, meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class EndpointConditions(View, kw_only=True):
+class EndpointConditions(View, frozen=True, kw_only=True):
     ready: bool | None = None
     serving: bool | None = None
     terminating: bool | None = None
 
 
-class ForNode(View, kw_only=True):
+class ForNode(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class ForZone(View, kw_only=True):
+class ForZone(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class EndpointHints(View, kw_only=True, rename={"for_nodes": "forNodes", "for_zones": "forZones"}):
+class EndpointHints(View, frozen=True, kw_only=True, rename={"for_nodes": "forNodes", "for_zones": "forZones"}):
     for_nodes: tuple[ForNode, ...] = ()
     for_zones: tuple[ForZone, ...] = ()
 
 
 class Endpoint(
-    View, kw_only=True, rename={"deprecated_topology": "deprecatedTopology", "node_name": "nodeName", "target_ref": "targetRef"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"deprecated_topology": "deprecatedTopology", "node_name": "nodeName", "target_ref": "targetRef"},
 ):
     addresses: Nullable[tuple[str, ...]] = ()
     conditions: EndpointConditions = EndpointConditions()
@@ -45,14 +48,14 @@ class Endpoint(
             force_setattr(self, "addresses", ())
 
 
-class EndpointPort(View, kw_only=True, rename={"app_protocol": "appProtocol"}):
+class EndpointPort(View, frozen=True, kw_only=True, rename={"app_protocol": "appProtocol"}):
     app_protocol: str | None = None
     name: str | None = None
     port: int | None = None
     protocol: str | None = None
 
 
-class EndpointSlice(View, kw_only=True, rename={"address_type": "addressType", "api_version": "apiVersion"}):
+class EndpointSlice(View, frozen=True, kw_only=True, rename={"address_type": "addressType", "api_version": "apiVersion"}):
     address_type: str = ""
     api_version: str = ""
     endpoints: Nullable[tuple[Endpoint, ...]] = ()
@@ -67,7 +70,7 @@ class EndpointSlice(View, kw_only=True, rename={"address_type": "addressType", "
             force_setattr(self, "ports", ())
 
 
-class EndpointSliceList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class EndpointSliceList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[EndpointSlice, ...]] = ()
     kind: str = ""

@@ -7,7 +7,7 @@ from setpoint.api.types import core_v1, meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class EventSeries(View, kw_only=True, rename={"last_observed_time": "lastObservedTime"}):
+class EventSeries(View, frozen=True, kw_only=True, rename={"last_observed_time": "lastObservedTime"}):
     count: int = 0
     last_observed_time: Nullable[str] = ""
 
@@ -18,6 +18,7 @@ class EventSeries(View, kw_only=True, rename={"last_observed_time": "lastObserve
 
 class Event(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "api_version": "apiVersion",
@@ -57,7 +58,7 @@ class Event(
             force_setattr(self, "event_time", "")
 
 
-class EventList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class EventList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Event, ...]] = ()
     kind: str = ""

@@ -8,21 +8,24 @@ from setpoint.api.types.base import Nullable, View
 
 
 class ExemptPriorityLevelConfiguration(
-    View, kw_only=True, rename={"lendable_percent": "lendablePercent", "nominal_concurrency_shares": "nominalConcurrencyShares"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"lendable_percent": "lendablePercent", "nominal_concurrency_shares": "nominalConcurrencyShares"},
 ):
     lendable_percent: int | None = None
     nominal_concurrency_shares: int | None = None
 
 
-class FlowDistinguisherMethod(View, kw_only=True):
+class FlowDistinguisherMethod(View, frozen=True, kw_only=True):
     type: str = ""
 
 
-class PriorityLevelConfigurationReference(View, kw_only=True):
+class PriorityLevelConfigurationReference(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class NonResourcePolicyRule(View, kw_only=True, rename={"non_resource_urls": "nonResourceURLs"}):
+class NonResourcePolicyRule(View, frozen=True, kw_only=True, rename={"non_resource_urls": "nonResourceURLs"}):
     non_resource_urls: Nullable[tuple[str, ...]] = ()
     verbs: Nullable[tuple[str, ...]] = ()
 
@@ -33,7 +36,7 @@ class NonResourcePolicyRule(View, kw_only=True, rename={"non_resource_urls": "no
             force_setattr(self, "verbs", ())
 
 
-class ResourcePolicyRule(View, kw_only=True, rename={"api_groups": "apiGroups", "cluster_scope": "clusterScope"}):
+class ResourcePolicyRule(View, frozen=True, kw_only=True, rename={"api_groups": "apiGroups", "cluster_scope": "clusterScope"}):
     api_groups: Nullable[tuple[str, ...]] = ()
     cluster_scope: bool = False
     namespaces: Nullable[tuple[str, ...]] = ()
@@ -51,20 +54,20 @@ class ResourcePolicyRule(View, kw_only=True, rename={"api_groups": "apiGroups", 
             force_setattr(self, "verbs", ())
 
 
-class GroupSubject(View, kw_only=True):
+class GroupSubject(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class ServiceAccountSubject(View, kw_only=True):
+class ServiceAccountSubject(View, frozen=True, kw_only=True):
     name: str = ""
     namespace: str = ""
 
 
-class UserSubject(View, kw_only=True):
+class UserSubject(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class Subject(View, kw_only=True, rename={"service_account": "serviceAccount"}):
+class Subject(View, frozen=True, kw_only=True, rename={"service_account": "serviceAccount"}):
     group: GroupSubject | None = None
     kind: str = ""
     service_account: ServiceAccountSubject | None = None
@@ -72,7 +75,7 @@ class Subject(View, kw_only=True, rename={"service_account": "serviceAccount"}):
 
 
 class PolicyRulesWithSubjects(
-    View, kw_only=True, rename={"non_resource_rules": "nonResourceRules", "resource_rules": "resourceRules"}
+    View, frozen=True, kw_only=True, rename={"non_resource_rules": "nonResourceRules", "resource_rules": "resourceRules"}
 ):
     non_resource_rules: tuple[NonResourcePolicyRule, ...] = ()
     resource_rules: tuple[ResourcePolicyRule, ...] = ()
@@ -85,6 +88,7 @@ class PolicyRulesWithSubjects(
 
 class FlowSchemaSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "distinguisher_method": "distinguisherMethod",
@@ -98,7 +102,7 @@ class FlowSchemaSpec(
     rules: tuple[PolicyRulesWithSubjects, ...] = ()
 
 
-class FlowSchemaCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class FlowSchemaCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -110,11 +114,11 @@ class FlowSchemaCondition(View, kw_only=True, rename={"last_transition_time": "l
             force_setattr(self, "last_transition_time", "")
 
 
-class FlowSchemaStatus(View, kw_only=True):
+class FlowSchemaStatus(View, frozen=True, kw_only=True):
     conditions: tuple[FlowSchemaCondition, ...] = ()
 
 
-class FlowSchema(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class FlowSchema(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -122,7 +126,7 @@ class FlowSchema(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: FlowSchemaStatus = FlowSchemaStatus()
 
 
-class FlowSchemaList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class FlowSchemaList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[FlowSchema, ...]] = ()
     kind: str = ""
@@ -133,19 +137,22 @@ class FlowSchemaList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class QueuingConfiguration(View, kw_only=True, rename={"hand_size": "handSize", "queue_length_limit": "queueLengthLimit"}):
+class QueuingConfiguration(
+    View, frozen=True, kw_only=True, rename={"hand_size": "handSize", "queue_length_limit": "queueLengthLimit"}
+):
     hand_size: int = 0
     queue_length_limit: int = 0
     queues: int = 0
 
 
-class LimitResponse(View, kw_only=True):
+class LimitResponse(View, frozen=True, kw_only=True):
     queuing: QueuingConfiguration | None = None
     type: str = ""
 
 
 class LimitedPriorityLevelConfiguration(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "borrowing_limit_percent": "borrowingLimitPercent",
@@ -160,13 +167,13 @@ class LimitedPriorityLevelConfiguration(
     nominal_concurrency_shares: int | None = None
 
 
-class PriorityLevelConfigurationSpec(View, kw_only=True):
+class PriorityLevelConfigurationSpec(View, frozen=True, kw_only=True):
     exempt: ExemptPriorityLevelConfiguration | None = None
     limited: LimitedPriorityLevelConfiguration | None = None
     type: str = ""
 
 
-class PriorityLevelConfigurationCondition(View, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
+class PriorityLevelConfigurationCondition(View, frozen=True, kw_only=True, rename={"last_transition_time": "lastTransitionTime"}):
     last_transition_time: Nullable[str] = ""
     message: str = ""
     reason: str = ""
@@ -178,11 +185,11 @@ class PriorityLevelConfigurationCondition(View, kw_only=True, rename={"last_tran
             force_setattr(self, "last_transition_time", "")
 
 
-class PriorityLevelConfigurationStatus(View, kw_only=True):
+class PriorityLevelConfigurationStatus(View, frozen=True, kw_only=True):
     conditions: tuple[PriorityLevelConfigurationCondition, ...] = ()
 
 
-class PriorityLevelConfiguration(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PriorityLevelConfiguration(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -190,7 +197,7 @@ class PriorityLevelConfiguration(View, kw_only=True, rename={"api_version": "api
     status: PriorityLevelConfigurationStatus = PriorityLevelConfigurationStatus()
 
 
-class PriorityLevelConfigurationList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PriorityLevelConfigurationList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[PriorityLevelConfiguration, ...]] = ()
     kind: str = ""

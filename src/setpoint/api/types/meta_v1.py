@@ -8,18 +8,21 @@ from msgspec.structs import force_setattr
 from setpoint.api.types.base import Nullable, View
 
 
-class GroupVersionForDiscovery(View, kw_only=True, rename={"group_version": "groupVersion"}):
+class GroupVersionForDiscovery(View, frozen=True, kw_only=True, rename={"group_version": "groupVersion"}):
     group_version: str = ""
     version: str = ""
 
 
-class ServerAddressByClientCIDR(View, kw_only=True, rename={"client_cidr": "clientCIDR", "server_address": "serverAddress"}):
+class ServerAddressByClientCIDR(
+    View, frozen=True, kw_only=True, rename={"client_cidr": "clientCIDR", "server_address": "serverAddress"}
+):
     client_cidr: str = ""
     server_address: str = ""
 
 
 class APIGroup(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "api_version": "apiVersion",
@@ -39,7 +42,7 @@ class APIGroup(
             force_setattr(self, "versions", ())
 
 
-class APIGroupList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class APIGroupList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     groups: Nullable[tuple[APIGroup, ...]] = ()
     kind: str = ""
@@ -51,6 +54,7 @@ class APIGroupList(View, kw_only=True, rename={"api_version": "apiVersion"}):
 
 class APIResource(
     View,
+    frozen=True,
     kw_only=True,
     rename={"short_names": "shortNames", "singular_name": "singularName", "storage_version_hash": "storageVersionHash"},
 ):
@@ -70,7 +74,7 @@ class APIResource(
             force_setattr(self, "verbs", ())
 
 
-class APIResourceList(View, kw_only=True, rename={"api_version": "apiVersion", "group_version": "groupVersion"}):
+class APIResourceList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "group_version": "groupVersion"}):
     api_version: str = ""
     group_version: str = ""
     kind: str = ""
@@ -82,7 +86,10 @@ class APIResourceList(View, kw_only=True, rename={"api_version": "apiVersion", "
 
 
 class APIVersions(
-    View, kw_only=True, rename={"api_version": "apiVersion", "server_address_by_client_cidrs": "serverAddressByClientCIDRs"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"api_version": "apiVersion", "server_address_by_client_cidrs": "serverAddressByClientCIDRs"},
 ):
     api_version: str = ""
     kind: str = ""
@@ -97,7 +104,10 @@ class APIVersions(
 
 
 class Condition(
-    View, kw_only=True, rename={"last_transition_time": "lastTransitionTime", "observed_generation": "observedGeneration"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"last_transition_time": "lastTransitionTime", "observed_generation": "observedGeneration"},
 ):
     last_transition_time: Nullable[str] = ""
     message: str = ""
@@ -111,13 +121,14 @@ class Condition(
             force_setattr(self, "last_transition_time", "")
 
 
-class Preconditions(View, kw_only=True, rename={"resource_version": "resourceVersion"}):
+class Preconditions(View, frozen=True, kw_only=True, rename={"resource_version": "resourceVersion"}):
     resource_version: str | None = None
     uid: str | None = None
 
 
 class DeleteOptions(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "api_version": "apiVersion",
@@ -138,34 +149,37 @@ class DeleteOptions(
     propagation_policy: str | None = None
 
 
-class FieldSelectorRequirement(View, kw_only=True):
+class FieldSelectorRequirement(View, frozen=True, kw_only=True):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class GroupResource(View, kw_only=True):
+class GroupResource(View, frozen=True, kw_only=True):
     group: str = ""
     resource: str = ""
 
 
-class LabelSelectorRequirement(View, kw_only=True):
+class LabelSelectorRequirement(View, frozen=True, kw_only=True):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class LabelSelector(View, kw_only=True, rename={"match_expressions": "matchExpressions", "match_labels": "matchLabels"}):
+class LabelSelector(
+    View, frozen=True, kw_only=True, rename={"match_expressions": "matchExpressions", "match_labels": "matchLabels"}
+):
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
     match_labels: Mapping[str, str] = {}
 
 
-class ShardInfo(View, kw_only=True):
+class ShardInfo(View, frozen=True, kw_only=True):
     selector: str = ""
 
 
 class ListMeta(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "continue_": "continue",
@@ -183,7 +197,7 @@ class ListMeta(
 
 
 class ManagedFieldsEntry(
-    View, kw_only=True, rename={"api_version": "apiVersion", "fields_type": "fieldsType", "fields_v_1": "fieldsV1"}
+    View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "fields_type": "fieldsType", "fields_v_1": "fieldsV1"}
 ):
     api_version: str = ""
     fields_type: str = ""
@@ -194,7 +208,9 @@ class ManagedFieldsEntry(
     time: str | None = None
 
 
-class OwnerReference(View, kw_only=True, rename={"api_version": "apiVersion", "block_owner_deletion": "blockOwnerDeletion"}):
+class OwnerReference(
+    View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "block_owner_deletion": "blockOwnerDeletion"}
+):
     api_version: str = ""
     block_owner_deletion: bool | None = None
     controller: bool | None = None
@@ -205,6 +221,7 @@ class OwnerReference(View, kw_only=True, rename={"api_version": "apiVersion", "b
 
 class ObjectMeta(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "creation_timestamp": "creationTimestamp",
@@ -234,13 +251,13 @@ class ObjectMeta(
     uid: str = ""
 
 
-class StatusCause(View, kw_only=True):
+class StatusCause(View, frozen=True, kw_only=True):
     field: str = ""
     message: str = ""
     reason: str = ""
 
 
-class StatusDetails(View, kw_only=True, rename={"retry_after_seconds": "retryAfterSeconds"}):
+class StatusDetails(View, frozen=True, kw_only=True, rename={"retry_after_seconds": "retryAfterSeconds"}):
     causes: tuple[StatusCause, ...] = ()
     group: str = ""
     kind: str = ""
@@ -249,7 +266,7 @@ class StatusDetails(View, kw_only=True, rename={"retry_after_seconds": "retryAft
     uid: str = ""
 
 
-class Status(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Status(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     code: int = 0
     details: StatusDetails | None = None
@@ -260,18 +277,18 @@ class Status(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: str = ""
 
 
-class WatchEvent(View, kw_only=True):
+class WatchEvent(View, frozen=True, kw_only=True):
     object: Any = None
     type: str = ""
 
 
-class PartialObjectMetadata(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PartialObjectMetadata(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
 
 
-class PartialObjectMetadataList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PartialObjectMetadataList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: ListMeta = ListMeta()

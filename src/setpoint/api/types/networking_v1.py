@@ -7,28 +7,28 @@ from setpoint.api.types import core_v1, meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class ServiceBackendPort(View, kw_only=True):
+class ServiceBackendPort(View, frozen=True, kw_only=True):
     name: str = ""
     number: int = 0
 
 
-class IngressServiceBackend(View, kw_only=True):
+class IngressServiceBackend(View, frozen=True, kw_only=True):
     name: str = ""
     port: ServiceBackendPort = ServiceBackendPort()
 
 
-class IngressBackend(View, kw_only=True):
+class IngressBackend(View, frozen=True, kw_only=True):
     resource: core_v1.TypedLocalObjectReference | None = None
     service: IngressServiceBackend | None = None
 
 
-class HTTPIngressPath(View, kw_only=True, rename={"path_type": "pathType"}):
+class HTTPIngressPath(View, frozen=True, kw_only=True, rename={"path_type": "pathType"}):
     backend: IngressBackend = IngressBackend()
     path: str = ""
     path_type: str | None = None
 
 
-class HTTPIngressRuleValue(View, kw_only=True):
+class HTTPIngressRuleValue(View, frozen=True, kw_only=True):
     paths: Nullable[tuple[HTTPIngressPath, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -36,25 +36,25 @@ class HTTPIngressRuleValue(View, kw_only=True):
             force_setattr(self, "paths", ())
 
 
-class ParentReference(View, kw_only=True):
+class ParentReference(View, frozen=True, kw_only=True):
     group: str = ""
     name: str = ""
     namespace: str = ""
     resource: str = ""
 
 
-class IPAddressSpec(View, kw_only=True, rename={"parent_ref": "parentRef"}):
+class IPAddressSpec(View, frozen=True, kw_only=True, rename={"parent_ref": "parentRef"}):
     parent_ref: ParentReference | None = None
 
 
-class IPAddress(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class IPAddress(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: IPAddressSpec = IPAddressSpec()
 
 
-class IPAddressList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class IPAddressList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[IPAddress, ...]] = ()
     kind: str = ""
@@ -65,49 +65,51 @@ class IPAddressList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class IPBlock(View, kw_only=True, rename={"except_": "except"}):
+class IPBlock(View, frozen=True, kw_only=True, rename={"except_": "except"}):
     cidr: str = ""
     except_: tuple[str, ...] = ()
 
 
-class IngressRule(View, kw_only=True):
+class IngressRule(View, frozen=True, kw_only=True):
     host: str = ""
     http: HTTPIngressRuleValue | None = None
 
 
-class IngressTLS(View, kw_only=True, rename={"secret_name": "secretName"}):
+class IngressTLS(View, frozen=True, kw_only=True, rename={"secret_name": "secretName"}):
     hosts: tuple[str, ...] = ()
     secret_name: str = ""
 
 
-class IngressSpec(View, kw_only=True, rename={"default_backend": "defaultBackend", "ingress_class_name": "ingressClassName"}):
+class IngressSpec(
+    View, frozen=True, kw_only=True, rename={"default_backend": "defaultBackend", "ingress_class_name": "ingressClassName"}
+):
     default_backend: IngressBackend | None = None
     ingress_class_name: str | None = None
     rules: tuple[IngressRule, ...] = ()
     tls: tuple[IngressTLS, ...] = ()
 
 
-class IngressPortStatus(View, kw_only=True):
+class IngressPortStatus(View, frozen=True, kw_only=True):
     error: str | None = None
     port: int = 0
     protocol: str = ""
 
 
-class IngressLoadBalancerIngress(View, kw_only=True):
+class IngressLoadBalancerIngress(View, frozen=True, kw_only=True):
     hostname: str = ""
     ip: str = ""
     ports: tuple[IngressPortStatus, ...] = ()
 
 
-class IngressLoadBalancerStatus(View, kw_only=True):
+class IngressLoadBalancerStatus(View, frozen=True, kw_only=True):
     ingress: tuple[IngressLoadBalancerIngress, ...] = ()
 
 
-class IngressStatus(View, kw_only=True, rename={"load_balancer": "loadBalancer"}):
+class IngressStatus(View, frozen=True, kw_only=True, rename={"load_balancer": "loadBalancer"}):
     load_balancer: IngressLoadBalancerStatus = IngressLoadBalancerStatus()
 
 
-class Ingress(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Ingress(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -115,7 +117,7 @@ class Ingress(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: IngressStatus = IngressStatus()
 
 
-class IngressClassParametersReference(View, kw_only=True, rename={"api_group": "apiGroup"}):
+class IngressClassParametersReference(View, frozen=True, kw_only=True, rename={"api_group": "apiGroup"}):
     api_group: str | None = None
     kind: str = ""
     name: str = ""
@@ -123,19 +125,19 @@ class IngressClassParametersReference(View, kw_only=True, rename={"api_group": "
     scope: str | None = None
 
 
-class IngressClassSpec(View, kw_only=True):
+class IngressClassSpec(View, frozen=True, kw_only=True):
     controller: str = ""
     parameters: IngressClassParametersReference | None = None
 
 
-class IngressClass(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class IngressClass(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: IngressClassSpec = IngressClassSpec()
 
 
-class IngressClassList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class IngressClassList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[IngressClass, ...]] = ()
     kind: str = ""
@@ -146,7 +148,7 @@ class IngressClassList(View, kw_only=True, rename={"api_version": "apiVersion"})
             force_setattr(self, "items", ())
 
 
-class IngressList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class IngressList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Ingress, ...]] = ()
     kind: str = ""
@@ -157,45 +159,48 @@ class IngressList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class NetworkPolicyPort(View, kw_only=True, rename={"end_port": "endPort"}):
+class NetworkPolicyPort(View, frozen=True, kw_only=True, rename={"end_port": "endPort"}):
     end_port: int | None = None
     port: int | str | None = None
     protocol: str | None = None
 
 
 class NetworkPolicyPeer(
-    View, kw_only=True, rename={"ip_block": "ipBlock", "namespace_selector": "namespaceSelector", "pod_selector": "podSelector"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"ip_block": "ipBlock", "namespace_selector": "namespaceSelector", "pod_selector": "podSelector"},
 ):
     ip_block: IPBlock | None = None
     namespace_selector: meta_v1.LabelSelector | None = None
     pod_selector: meta_v1.LabelSelector | None = None
 
 
-class NetworkPolicyEgressRule(View, kw_only=True):
+class NetworkPolicyEgressRule(View, frozen=True, kw_only=True):
     ports: tuple[NetworkPolicyPort, ...] = ()
     to: tuple[NetworkPolicyPeer, ...] = ()
 
 
-class NetworkPolicyIngressRule(View, kw_only=True, rename={"from_": "from"}):
+class NetworkPolicyIngressRule(View, frozen=True, kw_only=True, rename={"from_": "from"}):
     from_: tuple[NetworkPolicyPeer, ...] = ()
     ports: tuple[NetworkPolicyPort, ...] = ()
 
 
-class NetworkPolicySpec(View, kw_only=True, rename={"pod_selector": "podSelector", "policy_types": "policyTypes"}):
+class NetworkPolicySpec(View, frozen=True, kw_only=True, rename={"pod_selector": "podSelector", "policy_types": "policyTypes"}):
     egress: tuple[NetworkPolicyEgressRule, ...] = ()
     ingress: tuple[NetworkPolicyIngressRule, ...] = ()
     pod_selector: meta_v1.LabelSelector = meta_v1.LabelSelector()
     policy_types: tuple[str, ...] = ()
 
 
-class NetworkPolicy(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class NetworkPolicy(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: NetworkPolicySpec = NetworkPolicySpec()
 
 
-class NetworkPolicyList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class NetworkPolicyList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[NetworkPolicy, ...]] = ()
     kind: str = ""
@@ -206,15 +211,15 @@ class NetworkPolicyList(View, kw_only=True, rename={"api_version": "apiVersion"}
             force_setattr(self, "items", ())
 
 
-class ServiceCIDRSpec(View, kw_only=True):
+class ServiceCIDRSpec(View, frozen=True, kw_only=True):
     cidrs: tuple[str, ...] = ()
 
 
-class ServiceCIDRStatus(View, kw_only=True):
+class ServiceCIDRStatus(View, frozen=True, kw_only=True):
     conditions: tuple[meta_v1.Condition, ...] = ()
 
 
-class ServiceCIDR(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ServiceCIDR(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -222,7 +227,7 @@ class ServiceCIDR(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: ServiceCIDRStatus = ServiceCIDRStatus()
 
 
-class ServiceCIDRList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ServiceCIDRList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ServiceCIDR, ...]] = ()
     kind: str = ""

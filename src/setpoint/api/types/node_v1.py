@@ -9,16 +9,16 @@ from setpoint.api.types import core_v1, meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class Overhead(View, kw_only=True, rename={"pod_fixed": "podFixed"}):
+class Overhead(View, frozen=True, kw_only=True, rename={"pod_fixed": "podFixed"}):
     pod_fixed: Mapping[str, str] = {}
 
 
-class Scheduling(View, kw_only=True, rename={"node_selector": "nodeSelector"}):
+class Scheduling(View, frozen=True, kw_only=True, rename={"node_selector": "nodeSelector"}):
     node_selector: Mapping[str, str] = {}
     tolerations: tuple[core_v1.Toleration, ...] = ()
 
 
-class RuntimeClass(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class RuntimeClass(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     handler: str = ""
     kind: str = ""
@@ -27,7 +27,7 @@ class RuntimeClass(View, kw_only=True, rename={"api_version": "apiVersion"}):
     scheduling: Scheduling | None = None
 
 
-class RuntimeClassList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class RuntimeClassList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[RuntimeClass, ...]] = ()
     kind: str = ""

@@ -9,7 +9,7 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class Eviction(View, kw_only=True, rename={"api_version": "apiVersion", "delete_options": "deleteOptions"}):
+class Eviction(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "delete_options": "deleteOptions"}):
     api_version: str = ""
     delete_options: meta_v1.DeleteOptions | None = None
     kind: str = ""
@@ -18,6 +18,7 @@ class Eviction(View, kw_only=True, rename={"api_version": "apiVersion", "delete_
 
 class PodDisruptionBudgetSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "max_unavailable": "maxUnavailable",
@@ -33,6 +34,7 @@ class PodDisruptionBudgetSpec(
 
 class PodDisruptionBudgetStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "current_healthy": "currentHealthy",
@@ -52,7 +54,7 @@ class PodDisruptionBudgetStatus(
     observed_generation: int = 0
 
 
-class PodDisruptionBudget(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PodDisruptionBudget(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -60,7 +62,7 @@ class PodDisruptionBudget(View, kw_only=True, rename={"api_version": "apiVersion
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
 
 
-class PodDisruptionBudgetList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PodDisruptionBudgetList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[PodDisruptionBudget, ...]] = ()
     kind: str = ""

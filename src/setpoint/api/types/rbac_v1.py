@@ -7,12 +7,13 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class AggregationRule(View, kw_only=True, rename={"cluster_role_selectors": "clusterRoleSelectors"}):
+class AggregationRule(View, frozen=True, kw_only=True, rename={"cluster_role_selectors": "clusterRoleSelectors"}):
     cluster_role_selectors: tuple[meta_v1.LabelSelector, ...] = ()
 
 
 class PolicyRule(
     View,
+    frozen=True,
     kw_only=True,
     rename={"api_groups": "apiGroups", "non_resource_urls": "nonResourceURLs", "resource_names": "resourceNames"},
 ):
@@ -27,7 +28,7 @@ class PolicyRule(
             force_setattr(self, "verbs", ())
 
 
-class ClusterRole(View, kw_only=True, rename={"aggregation_rule": "aggregationRule", "api_version": "apiVersion"}):
+class ClusterRole(View, frozen=True, kw_only=True, rename={"aggregation_rule": "aggregationRule", "api_version": "apiVersion"}):
     aggregation_rule: AggregationRule | None = None
     api_version: str = ""
     kind: str = ""
@@ -39,20 +40,20 @@ class ClusterRole(View, kw_only=True, rename={"aggregation_rule": "aggregationRu
             force_setattr(self, "rules", ())
 
 
-class RoleRef(View, kw_only=True, rename={"api_group": "apiGroup"}):
+class RoleRef(View, frozen=True, kw_only=True, rename={"api_group": "apiGroup"}):
     api_group: str = ""
     kind: str = ""
     name: str = ""
 
 
-class Subject(View, kw_only=True, rename={"api_group": "apiGroup"}):
+class Subject(View, frozen=True, kw_only=True, rename={"api_group": "apiGroup"}):
     api_group: str = ""
     kind: str = ""
     name: str = ""
     namespace: str = ""
 
 
-class ClusterRoleBinding(View, kw_only=True, rename={"api_version": "apiVersion", "role_ref": "roleRef"}):
+class ClusterRoleBinding(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "role_ref": "roleRef"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -60,7 +61,7 @@ class ClusterRoleBinding(View, kw_only=True, rename={"api_version": "apiVersion"
     subjects: tuple[Subject, ...] = ()
 
 
-class ClusterRoleBindingList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ClusterRoleBindingList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ClusterRoleBinding, ...]] = ()
     kind: str = ""
@@ -71,7 +72,7 @@ class ClusterRoleBindingList(View, kw_only=True, rename={"api_version": "apiVers
             force_setattr(self, "items", ())
 
 
-class ClusterRoleList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ClusterRoleList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ClusterRole, ...]] = ()
     kind: str = ""
@@ -82,7 +83,7 @@ class ClusterRoleList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class Role(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class Role(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -93,7 +94,7 @@ class Role(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "rules", ())
 
 
-class RoleBinding(View, kw_only=True, rename={"api_version": "apiVersion", "role_ref": "roleRef"}):
+class RoleBinding(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "role_ref": "roleRef"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -101,7 +102,7 @@ class RoleBinding(View, kw_only=True, rename={"api_version": "apiVersion", "role
     subjects: tuple[Subject, ...] = ()
 
 
-class RoleBindingList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class RoleBindingList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[RoleBinding, ...]] = ()
     kind: str = ""
@@ -112,7 +113,7 @@ class RoleBindingList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class RoleList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class RoleList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[Role, ...]] = ()
     kind: str = ""

@@ -10,13 +10,15 @@ from setpoint.api.types import core_v1, meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class NetworkDeviceData(View, kw_only=True, rename={"hardware_address": "hardwareAddress", "interface_name": "interfaceName"}):
+class NetworkDeviceData(
+    View, frozen=True, kw_only=True, rename={"hardware_address": "hardwareAddress", "interface_name": "interfaceName"}
+):
     hardware_address: str = ""
     interface_name: str = ""
     ips: tuple[str, ...] = ()
 
 
-class AllocatedDeviceStatus(View, kw_only=True, rename={"network_data": "networkData", "share_id": "shareID"}):
+class AllocatedDeviceStatus(View, frozen=True, kw_only=True, rename={"network_data": "networkData", "share_id": "shareID"}):
     conditions: Nullable[tuple[meta_v1.Condition, ...]] = ()
     data: Any = None
     device: str = ""
@@ -30,18 +32,18 @@ class AllocatedDeviceStatus(View, kw_only=True, rename={"network_data": "network
             force_setattr(self, "conditions", ())
 
 
-class OpaqueDeviceConfiguration(View, kw_only=True):
+class OpaqueDeviceConfiguration(View, frozen=True, kw_only=True):
     driver: str = ""
     parameters: Any = None
 
 
-class DeviceAllocationConfiguration(View, kw_only=True):
+class DeviceAllocationConfiguration(View, frozen=True, kw_only=True):
     opaque: OpaqueDeviceConfiguration | None = None
     requests: tuple[str, ...] = ()
     source: str = ""
 
 
-class DeviceToleration(View, kw_only=True, rename={"toleration_seconds": "tolerationSeconds"}):
+class DeviceToleration(View, frozen=True, kw_only=True, rename={"toleration_seconds": "tolerationSeconds"}):
     effect: str = ""
     key: str = ""
     operator: str = ""
@@ -51,6 +53,7 @@ class DeviceToleration(View, kw_only=True, rename={"toleration_seconds": "tolera
 
 class DeviceRequestAllocationResult(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "admin_access": "adminAccess",
@@ -72,52 +75,52 @@ class DeviceRequestAllocationResult(
     tolerations: tuple[DeviceToleration, ...] = ()
 
 
-class DeviceAllocationResult(View, kw_only=True):
+class DeviceAllocationResult(View, frozen=True, kw_only=True):
     config: tuple[DeviceAllocationConfiguration, ...] = ()
     results: tuple[DeviceRequestAllocationResult, ...] = ()
 
 
 class AllocationResult(
-    View, kw_only=True, rename={"allocation_timestamp": "allocationTimestamp", "node_selector": "nodeSelector"}
+    View, frozen=True, kw_only=True, rename={"allocation_timestamp": "allocationTimestamp", "node_selector": "nodeSelector"}
 ):
     allocation_timestamp: str | None = None
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: core_v1.NodeSelector | None = None
 
 
-class CELDeviceSelector(View, kw_only=True):
+class CELDeviceSelector(View, frozen=True, kw_only=True):
     expression: str = ""
 
 
-class CapacityRequestPolicyRange(View, kw_only=True):
+class CapacityRequestPolicyRange(View, frozen=True, kw_only=True):
     max: str | None = None
     min: str | None = None
     step: str | None = None
 
 
-class CapacityRequestPolicy(View, kw_only=True, rename={"valid_range": "validRange", "valid_values": "validValues"}):
+class CapacityRequestPolicy(View, frozen=True, kw_only=True, rename={"valid_range": "validRange", "valid_values": "validValues"}):
     default: str | None = None
     valid_range: CapacityRequestPolicyRange | None = None
     valid_values: tuple[str, ...] = ()
 
 
-class CapacityRequirements(View, kw_only=True):
+class CapacityRequirements(View, frozen=True, kw_only=True):
     requests: Mapping[str, str] = {}
 
 
-class Counter(View, kw_only=True):
+class Counter(View, frozen=True, kw_only=True):
     value: str = "0"
 
 
-class CounterSet(View, kw_only=True):
+class CounterSet(View, frozen=True, kw_only=True):
     counters: Mapping[str, Counter] = {}
     name: str = ""
 
 
-class DeviceAttribute(View, kw_only=True):
-    bool: bool | None = None
+class DeviceAttribute(View, frozen=True, kw_only=True, rename={"bool_": "bool", "int_": "int"}):
+    bool_: bool | None = None
     bools: tuple[bool, ...] = ()
-    int: int | None = None
+    int_: int | None = None
     ints: tuple[int, ...] = ()
     string: str | None = None
     strings: tuple[str, ...] = ()
@@ -125,24 +128,24 @@ class DeviceAttribute(View, kw_only=True):
     versions: tuple[str, ...] = ()
 
 
-class DeviceCapacity(View, kw_only=True, rename={"request_policy": "requestPolicy"}):
+class DeviceCapacity(View, frozen=True, kw_only=True, rename={"request_policy": "requestPolicy"}):
     request_policy: CapacityRequestPolicy | None = None
     value: str = "0"
 
 
-class DeviceCounterConsumption(View, kw_only=True, rename={"counter_set": "counterSet"}):
+class DeviceCounterConsumption(View, frozen=True, kw_only=True, rename={"counter_set": "counterSet"}):
     counter_set: str = ""
     counters: Mapping[str, Counter] = {}
 
 
 class NodeAllocatableResourceMapping(
-    View, kw_only=True, rename={"allocation_multiplier": "allocationMultiplier", "capacity_key": "capacityKey"}
+    View, frozen=True, kw_only=True, rename={"allocation_multiplier": "allocationMultiplier", "capacity_key": "capacityKey"}
 ):
     allocation_multiplier: str | None = None
     capacity_key: str | None = None
 
 
-class DeviceTaint(View, kw_only=True, rename={"time_added": "timeAdded"}):
+class DeviceTaint(View, frozen=True, kw_only=True, rename={"time_added": "timeAdded"}):
     effect: str = ""
     key: str = ""
     time_added: str | None = None
@@ -151,6 +154,7 @@ class DeviceTaint(View, kw_only=True, rename={"time_added": "timeAdded"}):
 
 class Device(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "all_nodes": "allNodes",
@@ -179,25 +183,26 @@ class Device(
     taints: tuple[DeviceTaint, ...] = ()
 
 
-class DeviceClaimConfiguration(View, kw_only=True):
+class DeviceClaimConfiguration(View, frozen=True, kw_only=True):
     opaque: OpaqueDeviceConfiguration | None = None
     requests: tuple[str, ...] = ()
 
 
 class DeviceConstraint(
-    View, kw_only=True, rename={"distinct_attribute": "distinctAttribute", "match_attribute": "matchAttribute"}
+    View, frozen=True, kw_only=True, rename={"distinct_attribute": "distinctAttribute", "match_attribute": "matchAttribute"}
 ):
     distinct_attribute: str | None = None
     match_attribute: str | None = None
     requests: tuple[str, ...] = ()
 
 
-class DeviceSelector(View, kw_only=True):
+class DeviceSelector(View, frozen=True, kw_only=True):
     cel: CELDeviceSelector | None = None
 
 
 class ExactDeviceRequest(
     View,
+    frozen=True,
     kw_only=True,
     rename={"admin_access": "adminAccess", "allocation_mode": "allocationMode", "device_class_name": "deviceClassName"},
 ):
@@ -210,7 +215,9 @@ class ExactDeviceRequest(
     tolerations: tuple[DeviceToleration, ...] = ()
 
 
-class DeviceSubRequest(View, kw_only=True, rename={"allocation_mode": "allocationMode", "device_class_name": "deviceClassName"}):
+class DeviceSubRequest(
+    View, frozen=True, kw_only=True, rename={"allocation_mode": "allocationMode", "device_class_name": "deviceClassName"}
+):
     allocation_mode: str = ""
     capacity: CapacityRequirements | None = None
     count: int = 0
@@ -220,13 +227,13 @@ class DeviceSubRequest(View, kw_only=True, rename={"allocation_mode": "allocatio
     tolerations: tuple[DeviceToleration, ...] = ()
 
 
-class DeviceRequest(View, kw_only=True, rename={"first_available": "firstAvailable"}):
+class DeviceRequest(View, frozen=True, kw_only=True, rename={"first_available": "firstAvailable"}):
     exactly: ExactDeviceRequest | None = None
     first_available: tuple[DeviceSubRequest, ...] = ()
     name: str = ""
 
 
-class DeviceClaim(View, kw_only=True):
+class DeviceClaim(View, frozen=True, kw_only=True):
     config: tuple[DeviceClaimConfiguration, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
     requests: Nullable[tuple[DeviceRequest, ...]] = ()
@@ -236,24 +243,24 @@ class DeviceClaim(View, kw_only=True):
             force_setattr(self, "requests", ())
 
 
-class DeviceClassConfiguration(View, kw_only=True):
+class DeviceClassConfiguration(View, frozen=True, kw_only=True):
     opaque: OpaqueDeviceConfiguration | None = None
 
 
-class DeviceClassSpec(View, kw_only=True, rename={"extended_resource_name": "extendedResourceName"}):
+class DeviceClassSpec(View, frozen=True, kw_only=True, rename={"extended_resource_name": "extendedResourceName"}):
     config: tuple[DeviceClassConfiguration, ...] = ()
     extended_resource_name: str | None = None
     selectors: tuple[DeviceSelector, ...] = ()
 
 
-class DeviceClass(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class DeviceClass(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: DeviceClassSpec = DeviceClassSpec()
 
 
-class DeviceClassList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class DeviceClassList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[DeviceClass, ...]] = ()
     kind: str = ""
@@ -264,24 +271,24 @@ class DeviceClassList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class ResourceClaimSpec(View, kw_only=True):
+class ResourceClaimSpec(View, frozen=True, kw_only=True):
     devices: DeviceClaim = DeviceClaim()
 
 
-class ResourceClaimConsumerReference(View, kw_only=True, rename={"api_group": "apiGroup"}):
+class ResourceClaimConsumerReference(View, frozen=True, kw_only=True, rename={"api_group": "apiGroup"}):
     api_group: str = ""
     name: str = ""
     resource: str = ""
     uid: str = ""
 
 
-class ResourceClaimStatus(View, kw_only=True, rename={"reserved_for": "reservedFor"}):
+class ResourceClaimStatus(View, frozen=True, kw_only=True, rename={"reserved_for": "reservedFor"}):
     allocation: AllocationResult | None = None
     devices: tuple[AllocatedDeviceStatus, ...] = ()
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
 
 
-class ResourceClaim(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ResourceClaim(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -289,7 +296,7 @@ class ResourceClaim(View, kw_only=True, rename={"api_version": "apiVersion"}):
     status: ResourceClaimStatus = ResourceClaimStatus()
 
 
-class ResourceClaimList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ResourceClaimList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ResourceClaim, ...]] = ()
     kind: str = ""
@@ -300,19 +307,19 @@ class ResourceClaimList(View, kw_only=True, rename={"api_version": "apiVersion"}
             force_setattr(self, "items", ())
 
 
-class ResourceClaimTemplateSpec(View, kw_only=True):
+class ResourceClaimTemplateSpec(View, frozen=True, kw_only=True):
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()
 
 
-class ResourceClaimTemplate(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ResourceClaimTemplate(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()
 
 
-class ResourceClaimTemplateList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ResourceClaimTemplateList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ResourceClaimTemplate, ...]] = ()
     kind: str = ""
@@ -323,7 +330,7 @@ class ResourceClaimTemplateList(View, kw_only=True, rename={"api_version": "apiV
             force_setattr(self, "items", ())
 
 
-class ResourcePool(View, kw_only=True, rename={"resource_slice_count": "resourceSliceCount"}):
+class ResourcePool(View, frozen=True, kw_only=True, rename={"resource_slice_count": "resourceSliceCount"}):
     generation: int = 0
     name: str = ""
     resource_slice_count: int = 0
@@ -331,6 +338,7 @@ class ResourcePool(View, kw_only=True, rename={"resource_slice_count": "resource
 
 class ResourceSliceSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "all_nodes": "allNodes",
@@ -350,14 +358,14 @@ class ResourceSliceSpec(
     shared_counters: tuple[CounterSet, ...] = ()
 
 
-class ResourceSlice(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ResourceSlice(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: ResourceSliceSpec = ResourceSliceSpec()
 
 
-class ResourceSliceList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class ResourceSliceList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[ResourceSlice, ...]] = ()
     kind: str = ""

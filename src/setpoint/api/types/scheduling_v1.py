@@ -9,6 +9,7 @@ from setpoint.api.types.base import Nullable, View
 
 class PriorityClass(
     View,
+    frozen=True,
     kw_only=True,
     rename={"api_version": "apiVersion", "global_default": "globalDefault", "preemption_policy": "preemptionPolicy"},
 ):
@@ -21,7 +22,7 @@ class PriorityClass(
     value: int = 0
 
 
-class PriorityClassList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class PriorityClassList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[PriorityClass, ...]] = ()
     kind: str = ""

@@ -9,13 +9,14 @@ from setpoint.api.types import core_v1, meta_v1
 from setpoint.api.types.base import Nullable, View
 
 
-class TokenRequest(View, kw_only=True, rename={"expiration_seconds": "expirationSeconds"}):
+class TokenRequest(View, frozen=True, kw_only=True, rename={"expiration_seconds": "expirationSeconds"}):
     audience: str = ""
     expiration_seconds: int | None = None
 
 
 class CSIDriverSpec(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "attach_required": "attachRequired",
@@ -44,14 +45,14 @@ class CSIDriverSpec(
     volume_lifecycle_modes: tuple[str, ...] = ()
 
 
-class CSIDriver(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CSIDriver(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: CSIDriverSpec = CSIDriverSpec()
 
 
-class CSIDriverList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CSIDriverList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[CSIDriver, ...]] = ()
     kind: str = ""
@@ -62,11 +63,11 @@ class CSIDriverList(View, kw_only=True, rename={"api_version": "apiVersion"}):
             force_setattr(self, "items", ())
 
 
-class VolumeNodeResources(View, kw_only=True):
+class VolumeNodeResources(View, frozen=True, kw_only=True):
     count: int | None = None
 
 
-class CSINodeDriver(View, kw_only=True, rename={"node_id": "nodeID", "topology_keys": "topologyKeys"}):
+class CSINodeDriver(View, frozen=True, kw_only=True, rename={"node_id": "nodeID", "topology_keys": "topologyKeys"}):
     allocatable: VolumeNodeResources | None = None
     name: str = ""
     node_id: str = ""
@@ -77,7 +78,7 @@ class CSINodeDriver(View, kw_only=True, rename={"node_id": "nodeID", "topology_k
             force_setattr(self, "topology_keys", ())
 
 
-class CSINodeSpec(View, kw_only=True):
+class CSINodeSpec(View, frozen=True, kw_only=True):
     drivers: Nullable[tuple[CSINodeDriver, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -85,14 +86,14 @@ class CSINodeSpec(View, kw_only=True):
             force_setattr(self, "drivers", ())
 
 
-class CSINode(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CSINode(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
     spec: CSINodeSpec = CSINodeSpec()
 
 
-class CSINodeList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CSINodeList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[CSINode, ...]] = ()
     kind: str = ""
@@ -105,6 +106,7 @@ class CSINodeList(View, kw_only=True, rename={"api_version": "apiVersion"}):
 
 class CSIStorageCapacity(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "api_version": "apiVersion",
@@ -122,7 +124,7 @@ class CSIStorageCapacity(
     storage_class_name: str = ""
 
 
-class CSIStorageCapacityList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class CSIStorageCapacityList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[CSIStorageCapacity, ...]] = ()
     kind: str = ""
@@ -135,6 +137,7 @@ class CSIStorageCapacityList(View, kw_only=True, rename={"api_version": "apiVers
 
 class StorageClass(
     View,
+    frozen=True,
     kw_only=True,
     rename={
         "allow_volume_expansion": "allowVolumeExpansion",
@@ -157,7 +160,7 @@ class StorageClass(
     volume_binding_mode: str | None = None
 
 
-class StorageClassList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class StorageClassList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[StorageClass, ...]] = ()
     kind: str = ""
@@ -169,19 +172,22 @@ class StorageClassList(View, kw_only=True, rename={"api_version": "apiVersion"})
 
 
 class VolumeAttachmentSource(
-    View, kw_only=True, rename={"inline_volume_spec": "inlineVolumeSpec", "persistent_volume_name": "persistentVolumeName"}
+    View,
+    frozen=True,
+    kw_only=True,
+    rename={"inline_volume_spec": "inlineVolumeSpec", "persistent_volume_name": "persistentVolumeName"},
 ):
     inline_volume_spec: core_v1.PersistentVolumeSpec | None = None
     persistent_volume_name: str | None = None
 
 
-class VolumeAttachmentSpec(View, kw_only=True, rename={"node_name": "nodeName"}):
+class VolumeAttachmentSpec(View, frozen=True, kw_only=True, rename={"node_name": "nodeName"}):
     attacher: str = ""
     node_name: str = ""
     source: VolumeAttachmentSource = VolumeAttachmentSource()
 
 
-class VolumeError(View, kw_only=True, rename={"error_code": "errorCode"}):
+class VolumeError(View, frozen=True, kw_only=True, rename={"error_code": "errorCode"}):
     error_code: int | None = None
     message: str = ""
     time: Nullable[str] = ""
@@ -193,6 +199,7 @@ class VolumeError(View, kw_only=True, rename={"error_code": "errorCode"}):
 
 class VolumeAttachmentStatus(
     View,
+    frozen=True,
     kw_only=True,
     rename={"attach_error": "attachError", "attachment_metadata": "attachmentMetadata", "detach_error": "detachError"},
 ):
@@ -202,7 +209,7 @@ class VolumeAttachmentStatus(
     detach_error: VolumeError | None = None
 
 
-class VolumeAttachment(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class VolumeAttachment(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     kind: str = ""
     metadata: meta_v1.ObjectMeta = meta_v1.ObjectMeta()
@@ -210,7 +217,7 @@ class VolumeAttachment(View, kw_only=True, rename={"api_version": "apiVersion"})
     status: VolumeAttachmentStatus = VolumeAttachmentStatus()
 
 
-class VolumeAttachmentList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class VolumeAttachmentList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[VolumeAttachment, ...]] = ()
     kind: str = ""
@@ -221,7 +228,7 @@ class VolumeAttachmentList(View, kw_only=True, rename={"api_version": "apiVersio
             force_setattr(self, "items", ())
 
 
-class VolumeAttributesClass(View, kw_only=True, rename={"api_version": "apiVersion", "driver_name": "driverName"}):
+class VolumeAttributesClass(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion", "driver_name": "driverName"}):
     api_version: str = ""
     driver_name: str = ""
     kind: str = ""
@@ -229,7 +236,7 @@ class VolumeAttributesClass(View, kw_only=True, rename={"api_version": "apiVersi
     parameters: Mapping[str, str] = {}
 
 
-class VolumeAttributesClassList(View, kw_only=True, rename={"api_version": "apiVersion"}):
+class VolumeAttributesClassList(View, frozen=True, kw_only=True, rename={"api_version": "apiVersion"}):
     api_version: str = ""
     items: Nullable[tuple[VolumeAttributesClass, ...]] = ()
     kind: str = ""

@@ -1,8 +1,8 @@
 """A node of a schema tree: what one field holds.
 
 Worked example, `spec` of a Pod: kind `object`, fields `containers`, `volumes` …; `fields["containers"]` is kind `list` with
-list_type `map`, list_keys `("name",)`, merge_key `name`, whose `items` is the object node of a Container. Trees of recursive types
-(JSONSchemaProps) are endless and therefore made as they are walked.
+list_type `map`, list_keys `("name",)`, merge_key `name`, whose `items` is the object node of a Container. Trees of recursive
+types (JSONSchemaProps) are endless and therefore made as they are walked.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Fields = Mapping[str, "Node"]
 class Node:
     """One field, list item or map value, with its place's facts (presence, list kind, patch tags) and its type's.
 
-    `fields` belongs to objects (empty for the others), `items` to lists and maps. `go` is the type as Kubernetes' messages print
-    it. `builtin` says which rules of presence hold: a Go struct's (pointer, always, omitzero) or a structural schema's (nullable,
-    default, preserve_unknown, validations in `schema`). `choices` are the forms a field may take besides free JSON: a schema that may
-    also be a boolean or a list (`"object"`, `"list"` → node).
+    `fields` belongs to objects (empty for the others), `items` to lists and maps. `go` is the type as Kubernetes' messages
+    print it. `builtin` says which rules of presence hold: a Go struct's (pointer, always, omitzero) or a structural schema's
+    (nullable, default, preserve_unknown, validations in `schema`). `choices` are the forms that a field takes besides free
+    JSON: a schema that may also be a boolean or a list (`"object"`, `"list"` → node).
     """
 
     __slots__ = (
