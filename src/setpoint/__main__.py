@@ -1,0 +1,5 @@
+"""`python -m setpoint`."""
+
+from setpoint.cli.main import main
+
+main()

@@ -1,0 +1,131 @@
+"""From a command to running loops: foreground, detached, one part of a split cluster, and the end of each."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from setpoint.app import pids
+from setpoint.app.data_dir import DataDir
+from setpoint.app.options import Options, StartError
+from setpoint.kit import logs
+
+_STOP_SECONDS = 40.0  # a pod may take its grace period of 30 s to end
+_START_SECONDS = 60.0
+
+
+def foreground(options: Options, log_level: str) -> None:
+    """Run the cluster until SIGINT or SIGTERM."""
+    logs.configure(log_level)
+    data = DataDir(options.data_dir)
+    data.prepare()
+    _refuse_second(data)
+    pids.claim(data.pid_file("up"))
+    try:
+        if options.split:
+            from setpoint.app.split import run_split
+
+            _run(lambda stop: run_split(options, log_level, started_at(), stop))
+        else:
+            from setpoint.app.single import run_single
+
+            _run(lambda stop: run_single(options, started_at(), stop))
+    finally:
+        pids.release(data.pid_file("up"))
+
+
+def component(name: str, data_dir: Path, log_level: str) -> None:
+    """Run one part of a split cluster until SIGTERM."""
+    from setpoint.app.split import read_options, run_component
+
+    logs.configure(log_level)
+    data = DataDir(data_dir)
+    data.prepare()
+    options = read_options(data)
+    pids.claim(data.pid_file(name))
+    try:
+        _run(lambda stop: run_component(name, options, stop))
+    finally:
+        pids.release(data.pid_file(name))
+
+
+def detached(options: Options) -> None:
+    """Start `setpoint up` as a process of its own and return when it is ready; its output goes to the log file."""
+    data = DataDir(options.data_dir)
+    data.prepare()
+    _refuse_second(data)
+    command = [sys.executable, "-m", "setpoint", *(word for word in sys.argv[1:] if word != "--detach")]
+    with data.log_file.open("w") as log:
+        data.log_file.chmod(0o600)
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603  our own arguments
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        lines = data.log_file.read_text().splitlines()
+        if any(line.startswith("ready in ") for line in lines):
+            sys.stdout.write("\n".join(lines) + f"\nlog: {data.log_file}\n")
+            return
+        if child.poll() is not None:
+            raise StartError(lines[-1].removeprefix("error: ") if lines else f"ended with code {child.returncode}")
+        time.sleep(0.02)
+    raise StartError(f"not ready after {_START_SECONDS:.0f} s, see {data.log_file}")
+
+
+def stop(data_dir: Path) -> None:
+    """End the cluster of a data directory."""
+    file = DataDir(data_dir).pid_file("up")
+    if pids.holder(file) is None:
+        raise StartError(f"nothing runs on {data_dir}")
+    if not pids.stop(file, _STOP_SECONDS):
+        raise StartError(f"still running after {_STOP_SECONDS:.0f} s: process {file.read_text().split()[0]}")
+    sys.stdout.write("stopped\n")
+
+
+def started_at() -> float:
+    """When this process began, in seconds since the epoch: `ready in` counts from there."""
+    return psutil.Process().create_time()
+
+
+def _refuse_second(data: DataDir) -> None:
+    if (other := pids.holder(data.pid_file("up"))) is not None:
+        raise StartError(f"data directory {data.root} is in use by process {other.pid}")
+
+
+def _run(main: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
+    """Run `main(stop)` on uvloop where there is one; `stop` is set by SIGINT or SIGTERM. StartErrors come out bare."""
+
+    async def guarded() -> None:
+        stop_event = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop_event.set)
+        await main(stop_event)
+
+    # What start-up made lives for ever: keep it out of collections, and collect less often than the default does.
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(guarded())
+    except* StartError as group:
+        raise _first(group) from None
+
+
+def _first(group: BaseExceptionGroup[StartError]) -> StartError:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

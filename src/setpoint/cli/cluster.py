@@ -1,0 +1,96 @@
+"""`setpoint up`, `down`, `component`: the cluster on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from setpoint.app.data_dir import default_data_dir
+from setpoint.app.options import Options, StartError, Timings
+
+DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="Where everything is kept.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    app.command()(up)
+    app.command()(down)
+    app.command(hidden=True)(component)
+
+
+def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command line
+    data_dir: DataDirOption = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.  [default: 6443 or the next free]")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    kubeconfig: Annotated[Path | None, typer.Option(help="Where to write the kubeconfig.", show_default=False)] = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Add a context to the user's kubeconfig, too.")] = False,
+    nodes: Annotated[int, typer.Option(min=0, help="How many nodes run on this machine.")] = 1,
+    runtime: Annotated[str, typer.Option(help="process or simulated.")] = "process",
+    store: Annotated[str, typer.Option(help="sqlite or memory.")] = "sqlite",
+    split: Annotated[bool, typer.Option("--split", help="One process per part instead of one for all.")] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Return once it is ready; end it with `setpoint down`.")] = False,
+    token_auth_file: Annotated[
+        Path | None, typer.Option(help='Static bearer tokens: token,user,uid,"groups".', show_default=False)
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
+    node_monitor_grace_period: Annotated[float, typer.Option(help="Seconds until a silent node is Unknown.")] = 40,
+    node_monitor_period: Annotated[float, typer.Option(help="Seconds between two looks at the nodes.")] = 5,
+    node_heartbeat_period: Annotated[float, typer.Option(help="Seconds between two heartbeats of a node.")] = 10,
+    default_not_ready_toleration_seconds: Annotated[int, typer.Option(help="How long pods stay on a NotReady node.")] = 300,
+    default_unreachable_toleration_seconds: Annotated[int, typer.Option(help="How long pods stay on a lost node.")] = 300,
+) -> None:
+    """Run a cluster on this machine, in the foreground, until Ctrl-C or SIGTERM."""
+    timings = Timings(
+        lease_seconds=max(1.0, 4 * node_heartbeat_period),
+        heartbeat_period=node_heartbeat_period,
+        node_monitor_period=node_monitor_period,
+        node_monitor_grace=node_monitor_grace_period,
+        not_ready_toleration=default_not_ready_toleration_seconds,
+        unreachable_toleration=default_unreachable_toleration_seconds,
+    )
+    _check(runtime, ("process", "simulated"), "--runtime")
+    _check(store, ("sqlite", "memory"), "--store")
+    options = Options(
+        data_dir=(data_dir or default_data_dir()).absolute(),
+        host=host,
+        port=port,
+        kubeconfig=kubeconfig.absolute() if kubeconfig else None,
+        merge=merge,
+        nodes=nodes,
+        runtime=runtime,
+        store=store,
+        split=split,
+        token_auth_file=token_auth_file.absolute() if token_auth_file else None,
+        timings=timings,
+    )
+    from setpoint.app import run
+
+    if detach:
+        run.detached(options)
+    else:
+        run.foreground(options, log_level)
+
+
+def down(data_dir: DataDirOption = None) -> None:
+    """Stop a cluster that `setpoint up` started, and wait for its end."""
+    from setpoint.app import run
+
+    run.stop((data_dir or default_data_dir()).absolute())
+
+
+def component(
+    name: Annotated[str, typer.Argument(help="apiserver, controllers, or a node's name.")],
+    data_dir: DataDirOption = None,
+    log_level: Annotated[str, typer.Option()] = "warning",
+) -> None:
+    """Run one part of a `--split` cluster as a process of its own (what `up --split` does for each)."""
+    from setpoint.app import run
+
+    run.component(name, (data_dir or default_data_dir()).absolute(), log_level)
+
+
+def _check(value: str, allowed: tuple[str, ...], option: str) -> None:
+    if value not in allowed:
+        raise StartError(f"{option} {value}: choose one of {', '.join(allowed)}")

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.machinery.user import ANONYMOUS, UserInfo
+from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.authentication.certificates import user_of
+from setpoint.apiserver.authentication.service_accounts import ISSUER, Bound, ServiceAccountTokens
+from setpoint.apiserver.authentication.static_tokens import StaticTokens
+from setpoint.apiserver.pki import service_account_key
+from setpoint.kit.clock import VirtualClock, rfc3339
+
+
+class Objects:
+    def __init__(self) -> None:
+        self.held: dict[tuple[str, str, str], dict[str, Any]] = {}
+
+    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        return self.held.get((group_resource, namespace, name))
+
+
+ACCOUNT = {"metadata": {"name": "builder", "namespace": "ns1", "uid": "u-sa"}}
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def objects() -> Objects:
+    objects = Objects()
+    objects.held["serviceaccounts", "ns1", "builder"] = ACCOUNT
+    return objects
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, objects: Objects, clock: VirtualClock) -> ServiceAccountTokens:
+    return ServiceAccountTokens(service_account_key(tmp_path).key, objects, clock)
+
+
+async def test_no_credential_is_the_anonymous_user() -> None:
+    assert await Authentication([]).authenticate("", None) == ANONYMOUS
+
+
+async def test_a_token_nobody_knows_is_401() -> None:
+    with pytest.raises(StatusError) as refusal:
+        await Authentication([StaticTokens({})]).authenticate("Bearer nope", None)
+    assert refusal.value.code == 401
+
+
+async def test_every_proven_user_is_in_system_authenticated(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.csv"
+    file.write_text('t1,alice,1,"dev,ops"\n\nt2,bob,2\n')
+    authentication = Authentication([StaticTokens.read(file)])
+    alice = await authentication.authenticate("bearer t1", None)
+    assert (alice.name, alice.groups) == ("alice", ("dev", "ops", "system:authenticated"))
+    assert (await authentication.authenticate("Bearer t2", None)).groups == ("system:authenticated",)
+
+
+async def test_a_certificate_goes_before_a_token() -> None:
+    user = user_of({"subject": ((("organizationName", "system:masters"),), (("commonName", "root"),))})
+    found = await Authentication([StaticTokens({"t": UserInfo("other")})]).authenticate("Bearer t", user)
+    assert (found.name, found.groups) == ("root", ("system:masters", "system:authenticated"))
+    assert user_of({}) is None
+    assert user_of({"subject": ((("organizationName", "x"),),)}) is None
+
+
+@pytest.mark.parametrize("text", ["onlytoken\n", "t,,1\n", ",user,1\n"])
+def test_a_bad_token_file_names_the_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "tokens.csv"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"tokens\.csv:1"):
+        StaticTokens.read(file)
+
+
+async def test_a_service_account_token_is_its_account(tokens: ServiceAccountTokens) -> None:
+    token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=600)
+    user = await tokens.user_of(token)
+    assert user is not None
+    assert user.name == "system:serviceaccount:ns1:builder"
+    assert user.groups == ("system:serviceaccounts", "system:serviceaccounts:ns1")
+    assert user.uid == "u-sa"
+
+
+async def test_a_service_account_token_expires(tokens: ServiceAccountTokens, clock: VirtualClock) -> None:
+    token, expires = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=600)
+    assert expires == int(clock.now()) + 600
+    clock.jump(599)
+    assert await tokens.user_of(token) is not None
+    clock.jump(2)
+    assert await tokens.user_of(token) is None
+
+
+async def test_a_token_for_another_audience_is_not_for_us(tokens: ServiceAccountTokens) -> None:
+    token, _ = tokens.issue("ns1", ACCOUNT, audiences=["vault"], seconds=600)
+    assert await tokens.user_of(token) is None
+
+
+async def test_a_token_ends_with_its_account_and_with_an_account_of_the_same_name(
+    tokens: ServiceAccountTokens, objects: Objects
+) -> None:
+    token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=600)
+    objects.held["serviceaccounts", "ns1", "builder"] = {"metadata": {"name": "builder", "uid": "u-new"}}
+    assert await tokens.user_of(token) is None
+    objects.held.clear()
+    assert await tokens.user_of(token) is None
+
+
+async def test_b43_a_bound_token_ends_with_its_pod(tokens: ServiceAccountTokens, objects: Objects, clock: VirtualClock) -> None:
+    pod: dict[str, Any] = {"metadata": {"name": "p", "uid": "u-pod"}}
+    objects.held["pods", "ns1", "p"] = pod
+    token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=3600, bound=[Bound("Pod", "p", "u-pod")])
+    assert await tokens.user_of(token) is not None
+    pod["metadata"]["deletionTimestamp"] = rfc3339(clock.now() + 30)
+    assert await tokens.user_of(token) is not None
+    clock.jump(30 + 70)
+    assert await tokens.user_of(token) is None
+    del pod["metadata"]["deletionTimestamp"]
+    pod["metadata"]["uid"] = "u-pod-2"
+    assert await tokens.user_of(token) is None
+
+
+async def test_forged_tokens_are_refused(tokens: ServiceAccountTokens) -> None:
+    token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=600)
+    claims = jwt.decode(token, options={"verify_signature": False})
+    other = ec.generate_private_key(ec.SECP256R1())
+    assert await tokens.user_of(jwt.encode(claims, other, algorithm="ES256")) is None
+    assert await tokens.user_of(jwt.encode(claims, None, algorithm="none")) is None
+    assert await tokens.user_of("a.b.c") is None

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.discovery import AGGREGATED, Discovery
+from setpoint.apiserver.request import Request
+from setpoint.registry.table import GROUPS, RESOURCES
+
+
+@pytest.fixture
+def discovery() -> Discovery:
+    return Discovery(lambda: GROUPS, lambda: RESOURCES, "127.0.0.1:6443")
+
+
+async def ask(discovery: Discovery, path: str, accept: str = "", **headers: str) -> Any:
+    return await discovery.handle(Request("GET", path, headers={"accept": accept, **headers}))
+
+
+async def test_versions_of_the_core_group(discovery: Discovery) -> None:
+    document = orjson.loads((await ask(discovery, "/api")).body)
+    assert document["versions"] == ["v1"]
+    assert document["serverAddressByClientCIDRs"] == [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:6443"}]
+
+
+async def test_resources_stand_with_their_subresources(discovery: Discovery) -> None:
+    document = orjson.loads((await ask(discovery, "/apis/apps/v1")).body)
+    names = [row["name"] for row in document["resources"]]
+    assert names[names.index("deployments") :][:3] == ["deployments", "deployments/scale", "deployments/status"]
+    scale = next(row for row in document["resources"] if row["name"] == "deployments/scale")
+    assert (scale["group"], scale["version"], scale["kind"]) == ("autoscaling", "v1", "Scale")
+
+
+async def test_the_preferred_version_comes_first(discovery: Discovery) -> None:
+    document = orjson.loads((await ask(discovery, "/apis/autoscaling")).body)
+    assert document["preferredVersion"]["version"] == "v2"
+    assert [version["version"] for version in document["versions"]] == ["v2", "v1"]
+
+
+async def test_the_aggregated_form_is_chosen_wherever_it_stands_in_accept_and_has_an_etag(discovery: Discovery) -> None:
+    response = await ask(discovery, "/apis", f"application/json, {AGGREGATED}")
+    assert response.headers["Content-Type"] == AGGREGATED
+    again = await ask(discovery, "/apis", AGGREGATED, **{"if-none-match": response.headers["ETag"]})
+    assert (again.status, again.body) == (304, b"")
+
+
+async def test_what_is_not_there_is_a_plain_404(discovery: Discovery) -> None:
+    response = await ask(discovery, "/apis/none.example.com")
+    assert (response.status, response.body) == (404, b"404 page not found\n")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json;as=Table;v=v1;g=meta.k8s.io"])
+async def test_forms_that_discovery_does_not_have_are_406(discovery: Discovery, accept: str) -> None:
+    with pytest.raises(StatusError) as refusal:
+        await ask(discovery, "/apis/apps", accept)
+    assert refusal.value.code == 406
