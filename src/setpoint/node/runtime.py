@@ -1,0 +1,215 @@
+"""The narrow protocol between the agent and what runs containers (decision 18): sandbox, container, image, exec, attach, stats.
+
+A runtime decides nothing: it starts, stops and tells. Restarts, order, probes and backoff are the pod worker's. Ids are the
+runtime's own and unique for ever on a node. Every method may be called again after an error or a lost answer: `start_container` with an id
+that already runs answers with that container, `stop_…` and `remove_…` of what is gone do nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class ContainerError(Exception):
+    """A container could not be made or started; `reason` is what the waiting state shows (`CreateContainerError`, `StartError` …)."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class ImageError(Exception):
+    """An image cannot be had; the message says what to do. `reason` is ErrImagePull, InvalidImageName or ErrImageNeverPull."""
+
+    def __init__(self, message: str, reason: str = "ErrImagePull") -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class NotRunning(LookupError):
+    """No such container, or it does not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxSpec:
+    """The place for a pod's containers. `directory` is the pod's own, made by the agent; `address` is wanted again after a restart."""
+
+    pod_uid: str
+    namespace: str
+    name: str
+    directory: str
+    hostname: str
+    host_network: bool = False
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """`addresses` are the pod's, the first one `status.podIP`."""
+
+    pod_uid: str
+    addresses: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A resolved image: `id` for `imageID`, `command` what runs when the container names none."""
+
+    id: str
+    command: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeMount:
+    """The host's file or directory `source` appears at `target`; `name` is the volume's."""
+
+    name: str
+    source: str
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """One attempt at one container, with everything resolved. `log` is the file that gets its output in CRI's format."""
+
+    id: str
+    name: str
+    attempt: int
+    image: str
+    image_id: str
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    log: str
+    working_dir: str = ""
+    mounts: Sequence[VolumeMount] = ()
+    stdin: bool = False
+    stdin_once: bool = False
+    tty: bool = False
+    uid: int | None = None
+    gid: int | None = None
+    groups: Sequence[int] = ()
+    no_new_privileges: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerInfo:
+    """A container as the runtime knows it; times are seconds since the epoch. `lost` means that nobody saw how it ended."""
+
+    id: str
+    pod_uid: str
+    name: str
+    attempt: int
+    pid: int
+    started_at: float
+    image: str = ""
+    image_id: str = ""
+    log: str = ""
+    finished_at: float | None = None
+    exit_code: int | None = None
+    signal: int = 0
+    oom_killed: bool = False
+    lost: bool = False
+
+    @property
+    def running(self) -> bool:
+        return self.exit_code is None and not self.lost
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSandbox:
+    """What a runtime finds of a pod after the agent started. `alive` is whether its sandbox still stands."""
+
+    pod_uid: str
+    alive: bool
+    containers: Sequence[ContainerInfo] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExecSpec:
+    """A command to run in a container."""
+
+    argv: Sequence[str]
+    stdin: bool = False
+    stdout: bool = True
+    stderr: bool = True
+    tty: bool = False
+
+
+class Session(Protocol):
+    """The streams of an exec or attach. Reading ends with b""; `close` leaves an attached container running and ends an exec."""
+
+    async def read(self) -> tuple[str, bytes]:
+        """("stdout" | "stderr", data) as it comes; ("", b"") at the end of both."""
+
+    async def write(self, data: bytes) -> None: ...
+    async def close_stdin(self) -> None: ...
+    def resize(self, width: int, height: int) -> None: ...
+    async def wait(self) -> int:
+        """The exit code (0 for an attach that ended)."""
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a container or pod uses: seconds of CPU since it started, bytes of resident memory, processes."""
+
+    cpu_seconds: float
+    memory_bytes: int
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """For `nodeInfo.containerRuntimeVersion` and the node's events; `warning` says what isolation is missing."""
+
+    name: str
+    version: str
+    isolation: str = ""
+    warning: str = ""
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+ExitHandler = Callable[[ContainerInfo], None]
+SandboxLostHandler = Callable[[str], None]
+
+
+class Runtime(Protocol):
+    """What the worker and the server use. `on_exit` and `on_sandbox_lost` handlers are called on the loop and only enqueue."""
+
+    on_exit: ExitHandler
+    on_sandbox_lost: SandboxLostHandler
+
+    async def start(self) -> Description: ...
+    async def close(self) -> None:
+        """Let go of everything without ending a container."""
+
+    async def find(self, pods: Mapping[str, str]) -> Sequence[FoundSandbox]:
+        """What runs (or ran) of the pods whose directories (by uid) are given, and adopt it."""
+
+    async def run_sandbox(self, spec: SandboxSpec) -> Sandbox: ...
+    async def stop_sandbox(self, pod_uid: str, directory: str) -> None:
+        """End whatever is left of the pod and give its address back."""
+
+    def resolve_image(self, image: str, command: Sequence[str], args: Sequence[str]) -> Image:
+        """Raises ImageError."""
+
+    async def start_container(self, pod_uid: str, spec: ContainerSpec) -> ContainerInfo:
+        """Raises ContainerError."""
+
+    async def signal_container(self, pod_uid: str, container_id: str, number: int) -> None: ...
+    async def remove_container(self, pod_uid: str, container_id: str) -> None: ...
+    async def exec(self, pod_uid: str, container_id: str, spec: ExecSpec) -> Session:
+        """Raises NotRunning, ContainerError."""
+
+    async def attach(self, pod_uid: str, container_id: str, spec: ExecSpec) -> Session: ...
+    async def pids(self, pod_uid: str) -> Sequence[int]:
+        """The processes of a pod on this host, () where the runtime cannot say."""
+
+    async def usage(self, pod_uid: str) -> Mapping[str, Usage]:
+        """By container name."""

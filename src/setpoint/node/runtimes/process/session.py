@@ -1,0 +1,114 @@
+"""The streams of an exec or attach: pipes or a terminal that this process holds itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import struct
+import termios
+from collections.abc import Awaitable, Callable
+
+CHUNK = 32 * 1024
+
+
+class Streams:
+    """The descriptors of one session. `readers` by stream name; `writer` the input (or the terminal), -1 without."""
+
+    def __init__(self, readers: dict[str, int], writer: int, *, terminal: int = -1) -> None:
+        self.readers = readers
+        self.writer = writer
+        self.terminal = terminal
+        for descriptor in {*readers.values(), writer} - {-1}:
+            os.set_blocking(descriptor, False)
+
+
+class ProcessSession:
+    """Reads are pulled: a slow reader slows the process down through its own pipe, nothing is buffered here."""
+
+    def __init__(self, streams: Streams, exit_code: Awaitable[int] | None, on_close: Callable[[], Awaitable[None]]) -> None:
+        self._streams = streams
+        self._exit_code = exit_code
+        self._on_close = on_close
+        self._loop = asyncio.get_running_loop()
+        self._open = dict(streams.readers)
+        self._closed = False
+
+    async def read(self) -> tuple[str, bytes]:
+        while self._open:
+            for name, descriptor in list(self._open.items()):
+                data = self._try_read(descriptor)
+                if data:
+                    return name, data
+                if data is not None:
+                    del self._open[name]
+            if self._open:
+                await self._readable()
+        return "", b""
+
+    def _try_read(self, descriptor: int) -> bytes | None:
+        """Data, b"" at the end, None when there is nothing yet."""
+        try:
+            return os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            return None
+        except OSError:  # EIO: the terminal's other side is gone
+            return b""
+
+    async def _readable(self) -> None:
+        ready = asyncio.Event()
+        descriptors = list(self._open.values())
+        for descriptor in descriptors:
+            self._loop.add_reader(descriptor, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            for descriptor in descriptors:
+                self._loop.remove_reader(descriptor)
+
+    async def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view and self._streams.writer >= 0:
+            try:
+                view = view[os.write(self._streams.writer, view) :]
+            except BlockingIOError:
+                await self._writable(self._streams.writer)
+            except OSError:  # nobody reads any more
+                return
+
+    async def _writable(self, descriptor: int) -> None:
+        ready = asyncio.Event()
+        self._loop.add_writer(descriptor, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            self._loop.remove_writer(descriptor)
+
+    async def close_stdin(self) -> None:
+        if self._streams.writer < 0:
+            return
+        if self._streams.terminal >= 0:
+            await self.write(b"\x04")  # a terminal has no half-close; end of file is a key
+            return
+        os.close(self._streams.writer)
+        self._streams.writer = -1
+
+    def resize(self, width: int, height: int) -> None:
+        if self._streams.terminal >= 0:
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(self._streams.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    async def wait(self) -> int:
+        return await self._exit_code if self._exit_code is not None else 0
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for descriptor in {*self._streams.readers.values(), self._streams.writer, self._streams.terminal} - {-1}:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self._streams.writer = self._streams.terminal = -1
+        self._open.clear()
+        await self._on_close()
