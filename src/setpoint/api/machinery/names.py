@@ -291,7 +291,7 @@ def in_range(value: int, low: int, high: int) -> list[str]:
 
 def user_id(value: int) -> list[str]:
     """A Unix uid or gid."""
-    return in_range(value, 0, 0xFFFFFFFF)
+    return in_range(value, 0, 0x7FFFFFFF)
 
 
 percent = _matched(

@@ -1,0 +1,53 @@
+"""Addresses and networks, and the wording of checks that many kinds share.
+
+Each check answers with the messages of Kubernetes' `apimachinery/pkg/util/validation`, none if the value is good.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+MAX_INT32 = 2**31 - 1
+NOT_NEGATIVE = "must be greater than or equal to 0"
+POSITIVE = "must be greater than zero"
+INTEGER = "must be an integer"
+IMMUTABLE = "field is immutable"
+FILE_MODE = "must be a number between 0 and 0777 (octal), both inclusive"
+IP_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+
+
+def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address, read as Go's net package does; leading zeros, which old objects have, are dropped."""
+    try:
+        return ipaddress.ip_address(value)
+    except ValueError:
+        pass
+    parts = value.split(".")
+    if len(parts) != 4 or not all(re.fullmatch(r"[0-9]+", part) for part in parts):
+        return None
+    try:
+        return ipaddress.IPv4Address(".".join(str(int(part)) for part in parts))
+    except ValueError:
+        return None
+
+
+def ip(value: str) -> list[str]:
+    """An IP address in a field of old, where Kubernetes tolerates leading zeros."""
+    return [] if parse_ip(value) is not None else [IP_ADDRESS]
+
+
+def parse_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    address, slash, bits = value.partition("/")
+    parsed = parse_ip(address)
+    if parsed is None or not slash or not re.fullmatch(r"[0-9]+", bits):
+        return None
+    try:
+        return ipaddress.ip_network((parsed, int(bits)), strict=False)
+    except ValueError:
+        return None
+
+
+def cidr(value: str) -> list[str]:
+    return [] if parse_cidr(value) is not None else [CIDR]
