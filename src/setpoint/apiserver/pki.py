@@ -17,7 +17,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -114,6 +114,27 @@ class Authority:
         certificate = builder.sign(self._key, hashes.SHA256())
         return certificate.public_bytes(Encoding.PEM), _pem(key)
 
+    def sign_request(self, pem: bytes, *, serving: bool, seconds: int) -> bytes:
+        """A certificate (PEM) for the key and subject of a PEM request; raises ValueError when the request is not sound."""
+        request = x509.load_pem_x509_csr(pem)
+        key = request.public_key()
+        if not request.is_signature_valid or not isinstance(key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey):
+            raise ValueError("the request's signature or key is not acceptable")
+        issuer_key = self._certificate.public_key()
+        if not isinstance(issuer_key, ec.EllipticCurvePublicKey):
+            raise TypeError(f"{self.certificate_file}: not an EC key")
+        builder = (
+            _builder(request.subject, self._certificate.subject, key, timedelta(seconds=seconds))
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_key_usage(sign_certificates=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([SERVER if serving else CLIENT]), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)
+        )
+        if serving:
+            names = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM)
+
     def _fits(self, pair: KeyPair, subject: Subject) -> bool:
         if not (pair.certificate.exists() and pair.key.exists()):
             return False
@@ -138,6 +159,23 @@ def service_account_key(directory: Path) -> KeyPair:
     return pair
 
 
+def requested_subject(pem: bytes) -> Subject:
+    """The subject that a PEM certificate request asks for; raises ValueError when it is none."""
+    names = x509.load_pem_x509_csr(pem).subject
+    groups = tuple(str(attribute.value) for attribute in names.get_attributes_for_oid(NameOID.ORGANIZATION_NAME))
+    common = names.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return Subject(str(common[0].value) if common else "", groups)
+
+
+def new_request(subject: Subject) -> tuple[bytes, bytes]:
+    """A certificate request and its key (PEM both), for a signer elsewhere."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    builder = x509.CertificateSigningRequestBuilder().subject_name(_name(subject))
+    if subject.addresses:
+        builder = builder.add_extension(x509.SubjectAlternativeName(_alternatives(subject.addresses)), critical=False)
+    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM), _pem(key)
+
+
 def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Write a file as a whole or not at all, readable by nobody else from its first moment (mode 0600)."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -149,7 +187,7 @@ def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, lifetime: timedelta
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey, lifetime: timedelta
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
