@@ -6,14 +6,13 @@ A write's way, all on the event loop but for the journal's own work:
     flush                  the open batch goes to the journal; writes that come meanwhile open the next one
     committed              index, watchers, waiters learn of the whole batch, in the order of revisions
 
-One batch is under way at a time: while the disk syncs one, the next gathers. That is why 64 writers cost hardly more syncs than one.
+One batch is under way at a time: while the disk syncs one, the next gathers. So 64 writers cost hardly more syncs than one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
-import itertools
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -24,6 +23,7 @@ from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.storage.journal import Journal, Row
 from setpoint.storage.mvcc import Index, Retention
+from setpoint.storage.progress import Progress
 from setpoint.storage.protocol import (
     Conflict,
     Describe,
@@ -52,7 +52,7 @@ class StoredRecord(Record):
 
     __slots__ = ("_describe",)
 
-    def __init__(self, key: str, value: bytes, revision: int, created: int, describe: Describe) -> None:  # noqa: PLR0913 - a record's fields
+    def __init__(self, key: str, value: bytes, revision: int, created: int, describe: Describe) -> None:
         self.key = key
         self.value = value
         self.revision = revision
@@ -113,8 +113,7 @@ class LocalStore:
         self._under_way: _Batch | None = None
         self._flush_due = False
         self._idle = asyncio.Event()
-        self._reached: list[tuple[int, int, asyncio.Event]] = []
-        self._order = itertools.count()
+        self._progress = Progress(clock)
         self._expiries: list[tuple[float, str, int]] = []
         self._expiry_changed = asyncio.Event()
 
@@ -127,16 +126,19 @@ class LocalStore:
         self._tasks.loop("upkeep", self._upkeep, clock=self._clock)
 
     def _restore(self, floor: int, rows: Iterable[Row]) -> None:
-        now = self._clock.monotonic()
-        self._index.load((), floor)
-        for revision, key, created, expires, value in rows:
-            record = None if value is None else self._stored(key, value, revision, created)
-            self._index.restore(key, revision, record, now)
-            if record is not None and expires:
-                self._expiries.append((expires, key, revision))
+        self._index.replay(floor, map(self._recall, rows), self._clock.monotonic())
         heapq.heapify(self._expiries)
         self._next = self._index.revision + 1
         self._watchers.revision = self._index.revision
+        self._progress.reach(self._index.revision)
+
+    def _recall(self, row: Row) -> tuple[str, int, Record | None]:
+        revision, key, created, expires, value = row
+        if value is None:
+            return key, revision, None
+        if expires:
+            self._expiries.append((expires, key, revision))
+        return key, revision, self._stored(key, value, revision, created)
 
     def _stored(self, key: str, value: bytes, revision: int, created: int) -> Record:
         if self._describe is None:
@@ -186,16 +188,7 @@ class LocalStore:
         return self._watchers.add(prefix, after, self._index.events_after(prefix, after), capacity)
 
     async def wait_for(self, revision: int, seconds: float) -> bool:
-        if revision <= self._index.revision:
-            return True
-        entry = (revision, next(self._order), asyncio.Event())
-        heapq.heappush(self._reached, entry)
-        try:
-            return await self._clock.wait(entry[2], seconds)
-        finally:
-            if not entry[2].is_set():
-                self._reached.remove(entry)
-                heapq.heapify(self._reached)
+        return await self._progress.wait(revision, seconds)
 
     async def durable(self, revision: int) -> None:
         if revision <= self._index.revision:
@@ -307,7 +300,7 @@ class LocalStore:
                 self._expire_later(row)
         self._watchers.publish(batch.events, self._index.revision)
         batch.answer(None)
-        self._tell_reached()
+        self._progress.reach(self._index.revision)
 
     def _fail(self, batch: _Batch, error: StoreError) -> None:
         """Everything pending was judged by a head that never was, or may have been: all of it fails."""
@@ -316,10 +309,6 @@ class LocalStore:
         self._heads.clear()
         batch.answer(error)
         judged_by_it.answer(error)
-
-    def _tell_reached(self) -> None:
-        while self._reached and self._reached[0][0] <= self._index.revision:
-            heapq.heappop(self._reached)[2].set()
 
     # ---- upkeep
 

@@ -27,6 +27,8 @@ from sortedcontainers import SortedList
 
 from setpoint.storage.protocol import Compacted, Event, Future, Page, Record
 
+Write = tuple[str, int, Record | None]  # key, revision, what it wrote (None: deleted)
+
 EVENT_BYTES = 400  # what one retained event costs beside the value that it keeps alive
 
 
@@ -167,24 +169,31 @@ class Index:
         self._log.clear()
         self._bytes = 0
         for record in records:
-            self._collection(record.key).place(record)
+            self._collection(record.key).live[record.key] = record
+        for collection in self._collections.values():
+            collection.keys.update(collection.live)
         self.revision = self.floor = revision
 
-    def restore(self, key: str, revision: int, record: Record | None, now: float) -> None:
-        """Replay one stored write; those at or before `floor` leave no history, but what they end is reported as dead."""
-        collection = self._collection(key)
-        previous = collection.live.get(key)
-        if revision > self.floor:
-            self.apply(Event(key, revision, record, previous), now)
-            return
-        if previous is not None:
-            self._dead.append(previous.revision)
-        if record is None:
-            collection.displace(key)
-            self._dead.append(revision)
-        else:
-            collection.place(record)
-        self.revision = max(self.revision, revision)
+    def replay(self, floor: int, writes: Iterable[Write], now: float) -> None:
+        """Begin anew from stored writes. Those up to `floor` leave no history; what they superseded is reported as dead."""
+        state: dict[str, Record] = {}
+        writes = iter(writes)
+        newer: list[Write] = []
+        for write in writes:
+            key, revision, record = write
+            if revision > floor:
+                newer.append(write)
+                break
+            previous = state.pop(key, None)
+            if previous is not None:
+                self._dead.append(previous.revision)
+            if record is None:
+                self._dead.append(revision)
+            else:
+                state[key] = record
+        self.load(state.values(), floor)
+        for key, revision, record in chain(newer, writes):
+            self.apply(Event(key, revision, record, self.get(key)), now)
 
     def _collection(self, key: str) -> _Collection:
         name = collection_of(key)
@@ -235,7 +244,8 @@ class Index:
             events = collection.events
             if events and events[0].revision <= self.floor:
                 del events[: bisect_right(events, self.floor, key=_revision_of)]
-        dead, self._dead = self._dead, []
+        dead = self._dead
+        self._dead = []
         return dead
 
     @property
@@ -257,22 +267,6 @@ class Index:
             raise Compacted(self.floor)
         if revision > self.revision:
             raise Future(self.revision)
-
-    def list(self, prefix: str, revision: int, start: str, limit: int) -> Page:
-        """A page of the range, now (revision 0) or as of `revision`; raises Compacted, Future."""
-        if revision:
-            self.check(revision)
-        if "/" not in prefix:
-            return self._list_across(prefix, revision, start, limit)
-        collection = self._collections.get(collection_of(prefix))
-        as_of = revision or self.revision
-        if collection is None:
-            return Page([], as_of)
-        if revision and revision != self.revision:
-            records, remaining = collection.page_at(revision, prefix, start, limit)
-        else:
-            records, remaining = collection.page_now(prefix, start, limit)
-        return Page(records, as_of, remaining > 0, remaining)
 
     def _list_across(self, prefix: str, revision: int, start: str, limit: int) -> Page:
         """A range over several collections: only a cache that fills itself asks for it, so it need not be quick."""
@@ -303,6 +297,22 @@ class Index:
         if collection is None:
             return []
         return [event for event in collection.events_after(revision) if event.key.startswith(prefix)]
+
+    def list(self, prefix: str, revision: int, start: str, limit: int) -> Page:
+        """A page of the range, now (revision 0) or as of `revision`; raises Compacted, Future."""
+        if revision:
+            self.check(revision)
+        if "/" not in prefix:
+            return self._list_across(prefix, revision, start, limit)
+        collection = self._collections.get(collection_of(prefix))
+        as_of = revision or self.revision
+        if collection is None:
+            return Page([], as_of)
+        if revision and revision != self.revision:
+            records, remaining = collection.page_at(revision, prefix, start, limit)
+        else:
+            records, remaining = collection.page_now(prefix, start, limit)
+        return Page(records, as_of, remaining > 0, remaining)
 
 
 def _weight(event: Event) -> int:

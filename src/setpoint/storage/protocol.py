@@ -12,7 +12,7 @@ Promises
   NotFound) that rest on a pending write are raised only once that write is durable.
 - *Cancellation.* A cancelled write may still happen: `encode` was called and the batch goes on. Cancelled reads and waits
   leave nothing behind.
-- *Snapshots.* `get` and `list` at a past revision answer exactly what was there; beyond the retained history they raise Compacted.
+- *Snapshots.* `get` and `list` at a past revision answer exactly what was there; beyond retained history they raise Compacted.
 
 Keys are `<plural>[.<group>]/[<namespace>/]<name>`, ordered by their bytes: `pods/default/web-1`, `deployments.apps/default/web`,
 `nodes/n1`. Values are the stored JSON (design, decision 4): they begin with kind and apiVersion and contain their own
@@ -154,7 +154,7 @@ class Store(Protocol):
         """The newest durable revision."""
 
     async def latest(self) -> int:
-        """The newest durable revision of the whole system: what a consistent read must reach. Asks the backend if it is remote."""
+        """The newest durable revision of the whole system, which a consistent read must reach. Asks a remote backend."""
 
     async def durable(self, revision: int) -> None:
         """Return once the write that `head` showed at `revision` is durable; raises Unavailable if it failed.
@@ -191,7 +191,7 @@ class Store(Protocol):
         """
 
     async def watch(self, prefix: str, *, after: int, capacity: int = 1000) -> Watch:
-        """Every write under `prefix` with a revision above `after`. Raises Compacted, Future. `capacity` bounds the unread events."""
+        """Every write under `prefix` with a revision above `after`; `capacity` bounds what is unread. Raises Compacted, Future."""
 
     async def compact(self, revision: int) -> None:
         """Forget history before `revision`; what is current stays."""

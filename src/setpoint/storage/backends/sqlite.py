@@ -39,8 +39,9 @@ REVISIONS_PER_ERASE = 1000
 # Migration n brings `PRAGMA user_version` from n-1 to n. Never change one that was released; add the next.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        "CREATE TABLE log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL,"
-        " expires REAL NOT NULL, value BLOB) STRICT",
+        """CREATE TABLE log (
+            revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, expires REAL NOT NULL, value BLOB
+        ) STRICT""",
         "CREATE TABLE history (floor INTEGER NOT NULL) STRICT",
         "INSERT INTO history VALUES (0)",
     ),

@@ -1,0 +1,40 @@
+"""The exported suite on every backend, and on the watch cache over each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from setpoint.kit.clock import Clock
+from setpoint.storage.backends.memory import MemoryJournal
+from setpoint.storage.backends.sqlite import SQLiteJournal
+from setpoint.storage.cache import Cache
+from setpoint.storage.local import LocalStore
+from setpoint.testing.storage import FaultyJournal, StoreConformance, Subject
+
+
+class TestMemory(StoreConformance):
+    virtual_time = True
+
+    def build(self, directory: Path, clock: Clock) -> Subject:
+        faults = FaultyJournal(MemoryJournal())
+        return Subject(LocalStore(faults, clock), faults)
+
+
+class TestSQLite(StoreConformance):
+    persistent = True
+
+    def build(self, directory: Path, clock: Clock) -> Subject:
+        faults = FaultyJournal(SQLiteJournal(directory))
+        return Subject(LocalStore(faults, clock), faults)
+
+
+class TestCacheOverMemory(TestMemory):
+    def build(self, directory: Path, clock: Clock) -> Subject:
+        inner = super().build(directory, clock)
+        return Subject(Cache(inner.store, clock), inner.faults)
+
+
+class TestCacheOverSQLite(TestSQLite):
+    def build(self, directory: Path, clock: Clock) -> Subject:
+        inner = super().build(directory, clock)
+        return Subject(Cache(inner.store, clock), inner.faults)
