@@ -54,6 +54,8 @@ class Strategy:
     has_generation: ClassVar[bool] = False
     #: paths that a write through this endpoint cannot change; field ownership leaves them out (`resetFields`)
     reset_fields: tuple[tuple[str, ...], ...] = ()
+    #: `validate_update` of Kubernetes' kind checks the whole new object, metadata too, once more (causes repeat accordingly)
+    validates_whole_on_update: ClassVar[bool] = False
     #: field selectors besides metadata.name and metadata.namespace; `fields` gives their values
     selectable_fields: ClassVar[frozenset[str]] = frozenset()
 

@@ -1,0 +1,104 @@
+"""From a record to the answer in the form that was asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.status import StatusError, not_acceptable
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.negotiation import JSON, YAML, Form
+from setpoint.apiserver.request import JSON_HEADERS, Request, Response, error_response
+from setpoint.storage.protocol import Record
+
+OBJECT_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+def encode(value: Any, form: Form) -> bytes:
+    """Any JSON value in the media type of a form."""
+    if form.media == YAML:
+        return to_yaml(value)
+    if form.pretty:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n"
+    return orjson.dumps(value)
+
+
+def headers(form: Form) -> dict[str, str]:
+    return {"Content-Type": form.media}
+
+
+def to_yaml(value: Any) -> bytes:
+    """YAML as Kubernetes writes it: block style, keys sorted."""
+    import yaml
+
+    text: str = yaml.dump(value, Dumper=_dumper(), default_flow_style=False, sort_keys=True, allow_unicode=True, width=10**9)
+    return text.encode()
+
+
+def _dumper() -> Any:
+    """A dumper that quotes the words that Go's YAML 1.1 library takes for booleans, and indents lists as it does."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def string(dumper: Any, text: str) -> Any:
+        if "\n" in text:
+            return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
+        quoted = text.lower() in _BOOLEANS or dumper.resolve(yaml.ScalarNode, text, (True, False)) != "tag:yaml.org,2002:str"
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
+
+    Dumper.add_representer(str, string)
+    return Dumper
+
+
+_BOOLEANS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", ""})
+
+
+def object_answer(call: Call, record: Record, status: int = 200) -> Response:
+    """One object."""
+    form = call.form
+    if not form.kind:
+        value = call.store.codec.bytes(record, call.version)
+        if form.media == JSON and not form.pretty:
+            return Response(status, JSON_HEADERS, value, warnings=call.warnings)
+        return Response(status, headers(form), encode(orjson.loads(value), form), warnings=call.warnings)
+    return Response(status, headers(form), encode(transformed(call, record), form), warnings=call.warnings)
+
+
+def transformed(call: Call, record: Record) -> Any:
+    """One object as a Table or PartialObjectMetadata."""
+    from setpoint.apiserver import partial, tables
+
+    if call.form.kind == "Table":
+        return tables.table(call, [record], record.revision)
+    if call.form.kind == "PartialObjectMetadataList":
+        raise not_acceptable(
+            f"you requested PartialObjectMetadataList, but the requested object is not a list (*{internal_type(call)})"
+        )
+    return partial.one(call.store.codec.decode(record)["metadata"], call.form.version)
+
+
+def internal_type(call: Call) -> str:
+    """`core.Secret`: the Go type that messages name."""
+    group = call.resource.group.partition(".")[0] or "core"
+    return f"{group}.{call.resource.kind}"
+
+
+def value_answer(call: Call, value: Any, status: int = 200) -> Response:
+    """Any JSON value that is no stored object (a Status, a Scale, a review)."""
+    return Response(status, headers(call.form), encode(value, call.form), warnings=call.warnings)
+
+
+def error_answer(request: Request, error: StatusError, warnings: list[str] | None = None) -> Response:
+    """A refusal in the form that the client accepts."""
+    from setpoint.apiserver.negotiation import for_error
+
+    form = for_error(request)
+    response = error_response(error)
+    if form.media == YAML or form.pretty:
+        response = Response(error.code, {**response.headers, **headers(form)}, encode(error.status(), form))
+    response.warnings = warnings or ()
+    return response

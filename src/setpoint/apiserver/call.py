@@ -1,0 +1,67 @@
+"""One request on its way through a handler, and what handlers need around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from setpoint.apiserver.bodies import Bodies
+from setpoint.apiserver.negotiation import PLAIN, Form
+from setpoint.apiserver.request import Request
+from setpoint.apiserver.routing import RequestInfo, Served
+from setpoint.kit.clock import Clock
+from setpoint.registry.resource import ServedResource, Subresource
+from setpoint.registry.strategy import Context
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.generic_store.store import GenericStore
+    from setpoint.apiserver.pipeline import Pipeline
+
+
+@dataclass(slots=True)
+class Call:
+    """What a handler gets: the request, what it asks for, and who serves it."""
+
+    request: Request
+    info: RequestInfo
+    served: Served
+    pipeline: Pipeline
+    subresource: Subresource | None = None
+    form: Form = PLAIN
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def resource(self) -> ServedResource:
+        return self.served.resource
+
+    @property
+    def version(self) -> str:
+        return self.served.version
+
+    @property
+    def store(self) -> GenericStore:
+        store: GenericStore = self.served.store
+        return store
+
+    @property
+    def clock(self) -> Clock:
+        return self.pipeline.clock
+
+    @property
+    def bodies(self) -> Bodies:
+        return self.pipeline.bodies
+
+    def context(self, operation: str, options: Any = None) -> Context:
+        """The Context of a write; `options` are its parsed WriteOptions."""
+        return Context(
+            user=self.request.user,
+            now=self.pipeline.clock.now(),
+            namespace=self.info.namespace if self.resource.namespaced else "",
+            name=self.info.name,
+            subresource=self.info.subresource,
+            operation=operation,
+            dry_run=bool(options and options.dry_run),
+            field_manager=options.field_manager if options else "",
+            warnings=self.warnings,
+            options=options.as_dict() if options else {},
+        )

@@ -1,0 +1,119 @@
+"""Creating an object."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+
+import orjson
+
+from setpoint.api.machinery.status import FieldError, StatusError
+from setpoint.apiserver.generic_store.objects import encoder, select
+from setpoint.apiserver.generic_store.store import GenericStore, Outcome
+from setpoint.registry import metadata
+from setpoint.registry.strategy import Context, Object
+from setpoint.storage import protocol
+from setpoint.storage.protocol import Record
+
+#: letters of generated names: no vowels and no look-alikes (apimachinery `util/rand`)
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX = 5
+_LONGEST_BASE = 63 - _SUFFIX
+_ATTEMPTS = 8
+
+
+def generate_name(base: str) -> str:
+    """`base` and five letters, at most 63 characters together."""
+    return base[:_LONGEST_BASE] + "".join(secrets.choice(_LETTERS) for _ in range(_SUFFIX))
+
+
+async def create(store: GenericStore, context: Context, obj: Object, own: Callable[[Object], None] | None = None) -> Outcome:
+    """Store a new object (in the stored version, defaulted; changed in place).
+
+    `own` computes managedFields. A generateName that meets a taken name is tried again with another suffix.
+    """
+    meta = obj["metadata"]
+    if meta.get("name") or not meta.get("generateName"):
+        return await _create(store, context, obj, own)
+    pristine = orjson.dumps(obj)
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            obj = orjson.loads(pristine)
+        obj["metadata"]["name"] = generate_name(obj["metadata"]["generateName"])
+        try:
+            return await _create(store, context, obj, own)
+        except StatusError as error:
+            if error.reason != "AlreadyExists" or attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError
+
+
+async def _create(store: GenericStore, context: Context, obj: Object, own: Callable[[Object], None] | None) -> Outcome:
+    strategy, meta = store.strategy, obj["metadata"]
+    context.warnings += metadata.deduplicate_owners(obj)
+    metadata.fill_for_create(meta, store.stamp())
+    if own is not None:
+        own(obj)
+    context.name = meta.get("name", "")
+    request = store.request(context, "CREATE", obj, None)
+    await store.admission.admit(request)
+    metadata.deduplicate_owners(obj)
+    if strategy.has_generation:
+        meta["generation"] = 1
+    strategy.prepare_for_create(context, obj)
+    if errors := _validate(store, context, obj):
+        raise store.invalid(meta.get("name", ""), errors)
+    await store.admission.validate(request)
+    context.warnings += strategy.warnings_on_create(context, obj)
+    strategy.canonicalise(obj)
+    release = await begin(store, "begin_create", context, obj, None)
+    try:
+        record = await _write(store, context, obj)
+    except BaseException:
+        await release(success=False)
+        raise
+    await release(success=True)
+    return Outcome(record, created=True)
+
+
+def _validate(store: GenericStore, context: Context, obj: Object) -> list[FieldError]:
+    meta, resource, strategy = obj["metadata"], store.resource, store.strategy
+    errors = metadata.validate(meta, namespaced=resource.namespaced, name_rule=strategy.validate_name)
+    if not resource.extra.get("custom"):
+        errors += metadata.validate_finalizer_words(meta)
+    return errors + strategy.validate(context, obj)
+
+
+async def _write(store: GenericStore, context: Context, obj: Object) -> Record:
+    name = obj["metadata"]["name"]
+    key = store.key(context.namespace, name)
+    if context.dry_run:
+        if await store.store.head(key) is not None:
+            raise store.exists(name)
+        return imagined(store, key, obj)
+    try:
+        return await store.store.create(key, encoder(store.strategy, obj), ttl=store.resource.extra.get("ttl", 0))
+    except protocol.Exists:
+        raise store.exists(name) from None
+
+
+def imagined(store: GenericStore, key: str, obj: Object, revision: int = 0) -> Record:
+    """The record that a dry run would have written."""
+    return Record(key, orjson.dumps(obj), revision, revision, select(store.strategy, obj))
+
+
+Release = Callable[..., Awaitable[None]]
+
+
+async def begin(store: GenericStore, hook: str, context: Context, obj: Object, old: Object | None) -> Release:
+    """Call a kind's allocation (`extra["begin_create"]`, `extra["begin_update"]`): it may set fields and gives what ends it.
+
+    The hook is `async hook(context, obj, old) -> end | None`, and `end` is `async end(*, success)`.
+    """
+    start = store.resource.extra.get(hook)
+    end = await start(context, obj, old) if start is not None and not context.subresource else None
+    return end or _nothing
+
+
+async def _nothing(*, success: bool) -> None:
+    """Nothing was allocated."""

@@ -1,0 +1,120 @@
+"""Stored objects: their bytes, what selectors need of them, and their other forms.
+
+Stored JSON begins with kind and apiVersion (design, decision 4), so that a list of a built-in kind slices them off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from setpoint.registry.resource import ServedResource
+from setpoint.registry.strategy import Object, Strategy
+from setpoint.storage.protocol import Encode, Encoded, Record
+
+Convert = Callable[[Object, str], Object]
+_NOTHING: Mapping[str, str] = {}
+
+
+class Selection(NamedTuple):
+    """What selectors look at."""
+
+    labels: Mapping[str, str]
+    fields: Mapping[str, str]
+
+
+def select(strategy: Strategy, obj: Object) -> Selection:
+    """The labels and selectable fields of an object."""
+    metadata = obj["metadata"]
+    fields = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
+    fields.update(strategy.fields(obj))
+    return Selection(metadata.get("labels") or _NOTHING, fields)
+
+
+def encoder(strategy: Strategy, obj: Object) -> Encode:
+    """What the store calls with the revision that the write gets."""
+
+    def encode(revision: int) -> Encoded:
+        obj["metadata"]["resourceVersion"] = str(revision)
+        return Encoded(orjson.dumps(obj), select(strategy, obj))
+
+    return encode
+
+
+class Codec:
+    """One resource's objects in the version that is stored and in the others that are served.
+
+    `extra["convert"]` of a resource is `convert(obj, version) -> obj`: the object in another of its versions, the given one unchanged.
+    """
+
+    def __init__(self, resource: ServedResource) -> None:
+        self.resource = resource
+        self.storage_api_version = api_version(resource, resource.storage_version)
+        self._convert: Convert | None = resource.extra.get("convert")
+        self._heads = {version: head(resource, version) for version in resource.versions}
+
+    def decode(self, record: Record) -> Object:
+        """The stored object, as a dict of the caller's own."""
+        obj: Object = orjson.loads(record.value)
+        return obj
+
+    def selection(self, record: Record) -> Selection:
+        """What selectors look at; computed when the store read the record from disk."""
+        if record.selection is None:
+            record.selection = select(self.resource.strategy, orjson.loads(record.value))
+        chosen: Selection = record.selection
+        return chosen
+
+    def stored(self, obj: Object, version: str) -> Object:
+        """An object of a served version in the stored one."""
+        if version == self.resource.storage_version:
+            return obj
+        return self._change(obj, self.resource.storage_version)
+
+    def served(self, obj: Object, version: str) -> Object:
+        """A stored object in a served version."""
+        if version == self.resource.storage_version:
+            return obj
+        return self._change(obj, version)
+
+    def bytes(self, record: Record, version: str) -> bytes:
+        """The JSON of a record in a served version; other versions than the stored one are made once per record."""
+        if version == self.resource.storage_version:
+            return record.value
+        if record.forms is None:
+            record.forms = {}
+        made = record.forms.get(version)
+        if made is None:
+            made = record.forms[version] = orjson.dumps(self.served(orjson.loads(record.value), version))
+        return made
+
+    def item(self, record: Record, version: str) -> bytes:
+        """The record as an item of a list: without kind and apiVersion."""
+        value = self.bytes(record, version)
+        start = self._heads[version]
+        return b"{" + value[len(start) :] if value.startswith(start) else value
+
+    def _change(self, obj: Object, version: str) -> Object:
+        if self._convert is not None:
+            return ordered(self._convert(obj, version), self.resource.kind, api_version(self.resource, version))
+        return ordered(obj, self.resource.kind, api_version(self.resource, version))
+
+
+def api_version(resource: ServedResource, version: str) -> str:
+    return f"{resource.group}/{version}" if resource.group else version
+
+
+def head(resource: ServedResource, version: str) -> bytes:
+    """How the JSON of an object begins, up to where its own fields start."""
+    start: bytes = orjson.dumps({"kind": resource.kind, "apiVersion": api_version(resource, version)})
+    return start[:-1] + b","
+
+
+def ordered(obj: Mapping[str, Any], kind: str, version: str) -> Object:
+    """A copy of the object's top level that begins with kind and apiVersion."""
+    out: Object = {"kind": kind, "apiVersion": version}
+    out.update(obj)
+    out["kind"], out["apiVersion"] = kind, version
+    return out

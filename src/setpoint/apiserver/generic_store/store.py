@@ -1,0 +1,114 @@
+"""One resource's objects: what is common to all kinds about creating, changing, deleting and reading them.
+
+Every verb is a function of its own module; this class holds what they share. Errors are StatusError.
+Source: apiserver `registry/generic/registry/store.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from setpoint.api.machinery import status
+from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.generic_store.objects import Codec
+from setpoint.kit.clock import Clock, rfc3339
+from setpoint.registry.admission.request import Admission, AdmissionRequest
+from setpoint.registry.resource import ServedResource
+from setpoint.registry.strategy import Context, Object
+from setpoint.storage import protocol
+from setpoint.storage.protocol import Record, Store
+
+#: turns the object now stored (None: there is none) into the one to store
+Change = Callable[[Object | None], Awaitable[Object]]
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a write came to: the record as it is now (of a dry run, or of a deleted object: as it would be or was)."""
+
+    record: Record
+    created: bool = False
+    deleted: bool = False
+
+
+class NoAdmission:
+    """Lets everything pass; for tests of the store alone."""
+
+    async def admit(self, request: AdmissionRequest) -> None: ...
+    async def validate(self, request: AdmissionRequest) -> None: ...
+
+
+class GenericStore:
+    """What handlers write to and read from."""
+
+    def __init__(self, resource: ServedResource, store: Store, clock: Clock, admission: Admission) -> None:
+        self.resource = resource
+        self.strategy = resource.strategy
+        self.codec = Codec(resource)
+        self.store = store
+        self.clock = clock
+        self.admission = admission
+        self._second = 0
+        self._stamp = ""
+
+    def key(self, namespace: str, name: str) -> str:
+        return self.resource.key(namespace, name)
+
+    def stamp(self) -> str:
+        """The present time as metadata has it; made once a second."""
+        second = int(self.clock.now())
+        if second != self._second:
+            self._second, self._stamp = second, rfc3339(second)
+        return self._stamp
+
+    def request(self, context: Context, operation: str, obj: Object | None, old: Object | None) -> AdmissionRequest:
+        """What admission is asked about a write."""
+        return AdmissionRequest(
+            operation=operation,
+            resource=self.resource,
+            version=self.resource.storage_version,
+            context=context,
+            namespace=context.namespace,
+            name=context.name,
+            subresource=context.subresource,
+            obj=obj,
+            old=old,
+            options=context.options,
+        )
+
+    # --- errors ---
+
+    def not_found(self, name: str) -> StatusError:
+        return status.not_found(self.resource.group, self.resource.plural, name)
+
+    def exists(self, name: str) -> StatusError:
+        return status.already_exists(self.resource.group, self.resource.plural, name)
+
+    def conflict(self, name: str, why: str = MODIFIED) -> StatusError:
+        return status.conflict(self.resource.group, self.resource.plural, name, why)
+
+    def invalid(self, name: str, errors: Any) -> StatusError:
+        return status.invalid_object(self.resource.group, self.resource.kind, name, errors)
+
+    async def head(self, namespace: str, name: str) -> Record:
+        """The object as the next write will find it; raises 404."""
+        record = await self.store.head(self.key(namespace, name))
+        if record is None:
+            raise self.not_found(name)
+        return record
+
+    async def get(self, namespace: str, name: str) -> Record:
+        """The newest durable object; raises 404."""
+        try:
+            return await self.store.get(self.key(namespace, name))
+        except protocol.NotFound:
+            raise self.not_found(name) from None
+
+
+def unavailable(error: Exception) -> StatusError:
+    """A store that cannot commit now."""
+    return StatusError(503, "ServiceUnavailable", f"the store is unavailable: {error}", {"retryAfterSeconds": 1})

@@ -1,0 +1,185 @@
+"""Changing an object: PUT, and what patches and applies come to.
+
+The change is computed on the pending head and written on condition that the head is still there; when another write came
+between, it is computed again, unless the caller asked for a certain resourceVersion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.status import FieldError, StatusError, invalid, invalid_object
+from setpoint.apiserver.generic_store import create as creating
+from setpoint.apiserver.generic_store import delete as deleting
+from setpoint.apiserver.generic_store.objects import encoder
+from setpoint.apiserver.generic_store.store import GenericStore, Outcome
+from setpoint.registry import metadata
+from setpoint.registry.strategy import Context, Object, Strategy
+from setpoint.storage import protocol
+from setpoint.storage.protocol import Record
+
+#: `compute(old)` gives the new object in the stored version, defaulted, and may refuse
+Compute = Callable[[Object], Awaitable[Object]]
+#: `own(new, old)` sets managedFields of `new`
+Own = Callable[[Object, Object], None]
+
+_ATTEMPTS = 50
+
+
+@dataclass(slots=True)
+class Update:
+    """One change. `strategy` is that of the endpoint (the main one, or a subresource's).
+
+    `unconditional_if_unset` is for patches: without a resourceVersion in them they always retry.
+    """
+
+    name: str
+    compute: Compute
+    strategy: Strategy
+    own: Own | None = None
+    creates: Callable[[], Awaitable[Object]] | None = None
+    patch: bool = False
+    operation: str = "UPDATE"
+
+
+async def update(store: GenericStore, context: Context, change: Update) -> Outcome:
+    """Carry out a change; raises 404, 409, 422 and what `compute` raises."""
+    key = store.key(context.namespace, change.name)
+    for _ in range(_ATTEMPTS):
+        current = await store.store.head(key)
+        if current is None:
+            return await _create_instead(store, context, change)
+        try:
+            return await _attempt(store, context, change, current)
+        except (protocol.Conflict, protocol.NotFound):
+            continue
+    raise store.conflict(change.name)
+
+
+async def _create_instead(store: GenericStore, context: Context, change: Update) -> Outcome:
+    if change.creates is None:
+        raise store.not_found(change.name)
+    obj = await change.creates()
+    context.operation = "CREATE"
+    own = (lambda new: change.own(new, {})) if change.own is not None else None  # type: ignore[misc]
+    return await creating.create(store, context, obj, own)
+
+
+async def _attempt(store: GenericStore, context: Context, change: Update, current: Record) -> Outcome:
+    old = store.codec.decode(current)
+    obj = await change.compute(old)
+    strategy, meta, old_meta = change.strategy, obj["metadata"], old["metadata"]
+    expect = _check_version(store, change, meta, current)
+    warnings = metadata.deduplicate_owners(obj)
+    if change.own is not None:
+        change.own(obj, old)
+    request = store.request(context, change.operation, obj, old)
+    await store.admission.admit(request)
+    generation = old_meta.get("generation")
+    if generation is None:
+        meta.pop("generation", None)
+    else:
+        meta["generation"] = generation
+    strategy.prepare_for_update(context, obj, old)
+    if strategy.has_generation and strategy.generation_changed(obj, old):
+        meta["generation"] = (generation or 0) + 1
+    metadata.keep_on_update(meta, old_meta)
+    if errors := _validate(store, strategy, context, obj, old):
+        raise store.invalid(change.name, errors)
+    await store.admission.validate(request)
+    warnings += strategy.warnings_on_update(context, obj, old)
+    strategy.canonicalise(obj)
+    if deleting.finished(store, obj, old):
+        outcome = await deleting.remove(store, context, current, obj)
+    elif same(obj, old):
+        outcome = Outcome(current)
+    else:
+        outcome = Outcome(await _write(store, context, obj, old, current, expect))
+    context.warnings += warnings
+    return outcome
+
+
+def _check_version(store: GenericStore, change: Update, meta: dict[str, Any], current: Record) -> int:
+    """The revision that the object must be at; raises for a stale one or one that must be given and is not (B10)."""
+    text = str(meta.get("resourceVersion") or "")
+    wanted = parse_version(text)
+    if wanted == 0:
+        if not change.patch and not change.strategy.allow_unconditional_update:
+            error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid_object(store.resource.group, store.resource.plural, change.name, [error])
+    elif wanted != current.revision:
+        raise store.conflict(change.name)
+    meta["resourceVersion"] = str(current.revision)
+    return current.revision
+
+
+def parse_version(text: str) -> int:
+    """A resourceVersion of an object; one that is no number is an internal error in Kubernetes."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise StatusError(500, "", f'strconv.ParseUint: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+def _validate(store: GenericStore, strategy: Strategy, context: Context, obj: Object, old: Object) -> list[FieldError]:
+    """Kubernetes checks metadata up to four times; causes repeat accordingly, messages do not."""
+    meta, old_meta = obj["metadata"], old["metadata"]
+    resource = store.resource
+    general = metadata.validate(meta, namespaced=resource.namespaced, name_rule=_any_segment)
+    change = metadata.validate_change(meta, old_meta)
+    errors = general + change + change
+    if not resource.extra.get("custom"):
+        words = metadata.validate_finalizer_words(meta)
+        errors += words
+        if strategy.validates_whole_on_update:
+            errors += [*metadata.validate(meta, namespaced=resource.namespaced, name_rule=strategy.validate_name), *words]
+    return errors + strategy.validate_update(context, obj, old)
+
+
+def _any_segment(name: str, *, prefix: bool) -> list[str]:
+    from setpoint.api.machinery.names import path_segment
+
+    return path_segment(name, prefix=prefix)
+
+
+def same(obj: Object, old: Object) -> bool:
+    """Whether a write would change nothing but the times of managedFields (B08).
+
+    Python takes 1, 1.0 and True for equal, JSON does not: what is equal is compared once more as bytes.
+    """
+    if obj.keys() != old.keys() or any(obj[name] != old[name] for name in obj if name != "metadata"):
+        return False
+    meta, old_meta = obj["metadata"], old["metadata"]
+    if meta.keys() != old_meta.keys() or any(meta[name] != old_meta[name] for name in meta if name != "managedFields"):
+        return False
+    if _untimed(meta) != _untimed(old_meta):
+        return False
+    meta["managedFields"] = old_meta.get("managedFields")
+    if meta["managedFields"] is None:
+        del meta["managedFields"]
+    option = orjson.OPT_SORT_KEYS
+    return orjson.dumps(obj, option=option) == orjson.dumps(old, option=option)
+
+
+def _untimed(meta: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in entry.items() if name != "time"} for entry in meta.get("managedFields") or ()]
+
+
+async def _write(store: GenericStore, context: Context, obj: Object, old: Object, current: Record, expect: int) -> Record:
+    if context.dry_run:
+        return creating.imagined(store, current.key, obj, current.revision)
+    release = await creating.begin(store, "begin_update", context, obj, old)
+    try:
+        record = await store.store.update(
+            current.key, encoder(store.strategy, obj), expect=expect, ttl=store.resource.extra.get("ttl", 0)
+        )
+    except BaseException:
+        await release(success=False)
+        raise
+    await release(success=True)
+    return record

@@ -1,0 +1,1 @@
+"""One module per verb; each has `async handle(call) -> Response`."""

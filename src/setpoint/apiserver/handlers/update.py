@@ -1,0 +1,80 @@
+"""PUT of an object or of a subresource that is part of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.api.machinery.status import bad_request
+from setpoint.apiserver import answers, ownership
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store import update as updating
+from setpoint.apiserver.negotiation import accepted, body_type
+from setpoint.apiserver.options import manager_of, write_options
+from setpoint.apiserver.request import Response
+from setpoint.registry.strategy import Object, Strategy
+
+
+async def handle(call: Call) -> Response:
+    request, store, info = call.request, call.store, call.info
+    call.form = accepted(request, answers.OBJECT_FORMS)
+    options = write_options(request, "UpdateOptions")
+    media = body_type(request)
+    obj, warnings = call.bodies.decode(request.body, media, call.resource, call.version, options.validation)
+    call.warnings += warnings
+    check_identity(call, obj)
+    strategy = strategy_of(call)
+    obj = call.bodies.complete(obj, call.resource, call.version, strategy, store.codec)
+    uid = obj["metadata"].get("uid")
+
+    async def compute(old: Object) -> Object:
+        check_uid(call, uid, old["metadata"]["uid"])
+        return {**obj, "metadata": dict(obj["metadata"])}
+
+    async def create() -> Object:
+        check_uid(call, uid, "")
+        obj["metadata"].pop("resourceVersion", None)
+        return obj
+
+    change = updating.Update(
+        name=info.name,
+        compute=compute,
+        strategy=strategy,
+        own=ownership.for_update(call, manager_of(options, request)),
+        creates=create if strategy.allow_create_on_update and not info.subresource else None,
+    )
+    outcome = await updating.update(store, call.context("UPDATE", options), change)
+    return answers.object_answer(call, outcome.record, 201 if outcome.created else 200)
+
+
+def strategy_of(call: Call) -> Strategy:
+    """The rules of the endpoint: the subresource's own, or the kind's."""
+    if call.subresource is not None and call.subresource.strategy is not None:
+        return call.subresource.strategy
+    return call.resource.strategy
+
+
+def check_identity(call: Call, obj: Object) -> None:
+    """The object must be the URL's. Raises 400."""
+    metadata, info = obj["metadata"], call.info
+    name = metadata.get("name")
+    if not name:
+        raise bad_request(f"the name of the object ({info.name} based on URL) was undeterminable: name must be provided")
+    if name != info.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({info.name})")
+    if call.resource.namespaced:
+        given = metadata.get("namespace")
+        if given and given != info.namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        metadata["namespace"] = info.namespace
+
+
+def check_uid(call: Call, given: Any, present: str) -> None:
+    """409 when a body names another object of the same name."""
+    if given and given != present:
+        info, resource = call.info, call.resource
+        place = f"{info.namespace}/{info.name}" if resource.namespaced else info.name
+        raise call.store.conflict(
+            info.name,
+            f"StorageError: invalid object, Code: 4, Key: /registry/{resource.plural}/{place}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {present}",
+        )

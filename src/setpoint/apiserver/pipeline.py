@@ -1,0 +1,206 @@
+"""The request pipeline: from a Request to a Response, whatever carried it.
+
+Order: route → authorise → in-flight limit → handler. Every StatusError becomes its Status; any other error is a 500 with its
+traceback in the log. Authentication has been done by the carrier, which knows the credentials.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any, Protocol
+
+import structlog
+
+from setpoint.api.machinery.status import StatusError, internal_error, method_not_allowed
+from setpoint.apiserver import answers
+from setpoint.apiserver.bodies import Bodies, Schemas
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission
+from setpoint.apiserver.inflight import InFlight
+from setpoint.apiserver.measure import Measure
+from setpoint.apiserver.request import Request, Response, text_response
+from setpoint.apiserver.routing import RequestInfo, Router, parse
+from setpoint.kit.clock import Clock
+from setpoint.registry.admission.request import Admission
+from setpoint.registry.resource import ServedResource
+from setpoint.storage.protocol import Store
+
+log = structlog.get_logger("apiserver.pipeline")
+
+Handler = Callable[[Call], Awaitable[Response]]
+RouteHandler = Callable[[Request], Awaitable[Response]]
+
+#: seconds that a request may take if it is no watch and takes over no connection
+REQUEST_TIMEOUT = 60.0
+_VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+
+
+class Authorizer(Protocol):
+    """Raises StatusError 403 to refuse."""
+
+    async def authorize(self, request: Request, info: RequestInfo) -> None: ...
+
+
+class Pipeline:
+    """Serves `resources` from `store`.
+
+    `mount(prefix, handler)` adds what is no resource (discovery, OpenAPI, health); `subresource(name, handler)` what is a
+    subresource with a handler of its own (exec, logs, token).
+    """
+
+    def __init__(
+        self,
+        resources: Iterable[ServedResource],
+        store: Store,
+        clock: Clock,
+        *,
+        schemas: Schemas | None = None,
+        admission: Admission | None = None,
+        authorizer: Authorizer | None = None,
+        in_flight: InFlight | None = None,
+    ) -> None:
+        self.clock = clock
+        self.store = store
+        self.router = Router()
+        self.bodies = Bodies(schemas)
+        self.admission: Admission = admission or NoAdmission()
+        self.authorizer = authorizer
+        self.measure = Measure()
+        self.in_flight = in_flight or InFlight()
+        self.stores: dict[tuple[str, str], GenericStore] = {}
+        self._handlers: dict[str, Handler] = {}
+        self._subresources: dict[str, Handler] = {}
+        self._virtual: dict[str, Handler] = {}
+        self._mounts: dict[str, RouteHandler] = {}
+        for resource in resources:
+            self.serve(resource)
+
+    # --- composition ---
+
+    def serve(self, resource: ServedResource) -> None:
+        """Add a resource, or replace one."""
+        store = GenericStore(resource, self.store, self.clock, self.admission)
+        self.stores[resource.group, resource.plural] = store
+        self.router.add(resource, store)
+
+    def withdraw(self, resource: ServedResource) -> None:
+        """Stop serving a resource."""
+        self.stores.pop((resource.group, resource.plural), None)
+        self.router.remove(resource)
+
+    def mount(self, prefix: str, handler: RouteHandler) -> None:
+        """Answer `prefix` and everything below it that is no resource; the longest prefix wins."""
+        self._mounts[prefix.rstrip("/") or "/"] = handler
+
+    def subresource(self, name: str, handler: Handler) -> None:
+        """The handler of a subresource: `exec`, or `pods/exec` for one resource alone."""
+        self._subresources[name] = handler
+
+    def virtual(self, plural: str, handler: Handler) -> None:
+        """The handler of a resource that is never stored."""
+        self._virtual[plural] = handler
+
+    # --- requests ---
+
+    async def handle(self, request: Request) -> Response:
+        """Answer a request; raises nothing but cancellation."""
+        info = parse(request)
+        started = self.clock.monotonic()
+        warnings: list[str] = []
+        try:
+            response = await self._dispatch(request, info, warnings)
+        except StatusError as error:
+            response = answers.error_answer(request, error, warnings)
+        except TimeoutError:
+            response = answers.error_answer(request, _timed_out(), warnings)
+        except Exception as error:  # the one place where a request's unexpected errors end
+            log.exception("request failed", method=request.method, path=request.path)
+            response = answers.error_answer(request, internal_error(str(error) or type(error).__name__), warnings)
+        if info.is_resource and self.router.find(info.group, info.version, info.resource) is not None:
+            self.measure.observe(info, response.status, self.clock.monotonic() - started)
+        return response
+
+    async def _dispatch(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
+        if self.authorizer is not None:
+            await self.authorizer.authorize(request, info)
+        if not info.is_resource or not self.router.knows(info.group):
+            return await self._mounted(request)
+        target = self.router.target(request, info)
+        call = Call(request, info, target.served, self, target.subresource, warnings=warnings)
+        handler = self._handler(call)
+        if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:
+            return await handler(call)
+        if info.verb == "get" and not info.subresource:
+            return await self._read(handler, call)
+        with self.in_flight.enter(mutating=info.verb not in ("get", "list")):
+            async with asyncio.timeout(REQUEST_TIMEOUT):
+                return await handler(call)
+
+    async def _read(self, handler: Handler, call: Call) -> Response:
+        """A GET of one object: it never waits long, so it needs no timer."""
+        with self.in_flight.enter(mutating=False):
+            return await handler(call)
+
+    def _handler(self, call: Call) -> Handler:
+        resource, subresource = call.resource, call.subresource
+        if subresource is not None:
+            own = self._subresources.get(f"{resource.plural}/{subresource.name}") or self._subresources.get(subresource.name)
+            if own is not None:
+                return own
+            if subresource.strategy is None and subresource.name != "status":
+                return _builtin_subresource(subresource.name)
+        if resource.virtual:
+            own = self._virtual.get(resource.plural)
+            if own is None:
+                raise method_not_allowed()
+            return own
+        return self._verb(call.info.verb)
+
+    def _verb(self, verb: str) -> Handler:
+        handler = self._handlers.get(verb)
+        if handler is None:
+            handler = self._handlers[verb] = _module_handler(_MODULES.get(verb, verb))
+        return handler
+
+    async def _mounted(self, request: Request) -> Response:
+        path = request.path.rstrip("/") or "/"
+        while True:
+            handler = self._mounts.get(path)
+            if handler is not None:
+                return await handler(request)
+            if path == "/":
+                return text_response("404 page not found\n", 404)
+            path = path.rpartition("/")[0] or "/"
+
+
+_LONG = ("exec", "attach", "portforward", "proxy", "log")
+_MODULES = {"deletecollection": "delete_collection"}
+
+
+def _module_handler(name: str) -> Handler:
+    """The `handle` of `handlers.<name>`, imported when first needed."""
+    handler: Handler = import_module(f"setpoint.apiserver.handlers.{name}").handle
+    return handler
+
+
+def _builtin_subresource(name: str) -> Handler:
+    try:
+        return _module_handler(f"subresources.{name}")
+    except ModuleNotFoundError:
+        raise StatusError(501, "", f"the subresource {name} is not served yet") from None
+
+
+def _timed_out() -> StatusError:
+    return StatusError(
+        504,
+        "Timeout",
+        "Timeout: request did not complete within the allotted timeout",
+        {},
+    )
+
+
+def route_table(mounts: Mapping[str, Any]) -> list[str]:
+    """The mounted prefixes, for the index of paths."""
+    return sorted(mounts)

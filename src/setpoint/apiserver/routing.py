@@ -1,0 +1,188 @@
+"""From a URL to what it asks for: Kubernetes' RequestInfo, and the table of what is served.
+
+Source: apiserver `endpoints/request/requestinfo.go` (the shape of paths) and `endpoints/installer.go` (which methods each has).
+Authorisation asks for `RequestInfo` even where nothing is served there, so both are told apart: `parse` never refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from setpoint.api.machinery.status import StatusError, method_not_allowed
+from setpoint.apiserver.request import Request
+from setpoint.registry.resource import ServedResource, Subresource
+
+_OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
+_COLLECTION_VERBS = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+#: on a collection over all namespaces these are not offered
+_NEED_NAMESPACE = ("create", "deletecollection")
+#: below a namespace these are parts of the namespace itself, not resources in it
+_NAMESPACE_PARTS = ("status", "finalize")
+
+
+@dataclass(slots=True)
+class RequestInfo:
+    """What a request asks for. `verb` is Kubernetes' (get, list, watch, create …), or the lower-case method outside resources."""
+
+    is_resource: bool
+    path: str
+    verb: str
+    group: str = ""
+    version: str = ""
+    namespace: str = ""
+    resource: str = ""
+    name: str = ""
+    subresource: str = ""
+    rest: tuple[str, ...] = ()
+    old_watch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A resource in one of its versions, with what handlers need of it (`store` is its generic store, None where virtual)."""
+
+    resource: ServedResource
+    version: str
+    store: Any
+    subresources: Mapping[str, Subresource] = field(default_factory=dict)
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.resource.group}/{self.version}" if self.resource.group else self.version
+
+
+@dataclass(slots=True)
+class Target:
+    """A request that something serves."""
+
+    info: RequestInfo
+    served: Served
+    subresource: Subresource | None = None
+
+
+def not_served() -> StatusError:
+    """404 for a path below a served group and version that names nothing."""
+    return StatusError(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def parse(request: Request) -> RequestInfo:
+    """The RequestInfo of a request; never fails."""
+    path = request.path
+    parts = path.split("/")
+    root = parts[1] if len(parts) > 1 else ""
+    if root == "api" and len(parts) > 3 and parts[3]:
+        return _resource_info(request, "", parts[2], parts[3:])
+    if root == "apis" and len(parts) > 4 and parts[4]:
+        return _resource_info(request, parts[2], parts[3], parts[4:])
+    return RequestInfo(is_resource=False, path=path, verb=request.method.lower())
+
+
+def _resource_info(request: Request, group: str, version: str, parts: list[str]) -> RequestInfo:
+    old_watch = False
+    if parts[-1] == "":
+        parts = parts[:-1]
+    if parts[0] == "watch" and len(parts) > 1:
+        old_watch = True
+        parts = parts[1:]
+    namespace = ""
+    if parts[0] == "namespaces" and len(parts) > 1:
+        namespace = parts[1]
+        if len(parts) > 2 and parts[2] not in _NAMESPACE_PARTS:
+            parts = parts[2:]
+    info = RequestInfo(
+        is_resource=True,
+        path=request.path,
+        verb="",
+        group=group,
+        version=version,
+        namespace=namespace,
+        resource=parts[0],
+        name=parts[1] if len(parts) > 1 else "",
+        subresource=parts[2] if len(parts) > 2 else "",
+        rest=tuple(parts[3:]),
+        old_watch=old_watch,
+    )
+    info.verb = _verb(request, info)
+    return info
+
+
+def _verb(request: Request, info: RequestInfo) -> str:
+    if info.old_watch:
+        return "watch"
+    if info.name:
+        return _OBJECT_VERBS.get(request.method, "")
+    verb = _COLLECTION_VERBS.get(request.method, "")
+    if verb == "list" and (values := request.query.get("watch")) is not None and is_true(values[0]):
+        return "watch"
+    return verb
+
+
+def is_true(value: str) -> bool:
+    """How a boolean query parameter reads: any word but 0 and false, the empty one too, is true."""
+    return value.lower() not in ("0", "false")
+
+
+class Router:
+    """The served resources, by group, version and plural."""
+
+    def __init__(self) -> None:
+        self._table: dict[tuple[str, str, str], Served] = {}
+        self._groups: set[str] = set()
+
+    def add(self, resource: ServedResource, store: Any) -> None:
+        """Serve a resource in all its versions; replaces what was there."""
+        subresources = {sub.name: sub for sub in resource.subresources}
+        for version in resource.versions:
+            self._table[resource.group, version, resource.plural] = Served(resource, version, store, subresources)
+        self._groups.add(resource.group)
+
+    def remove(self, resource: ServedResource) -> None:
+        """Stop serving a resource."""
+        for version in resource.versions:
+            self._table.pop((resource.group, version, resource.plural), None)
+        self._groups = {group for group, _, _ in self._table}
+
+    def served(self) -> Iterable[Served]:
+        return self._table.values()
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        return self._table.get((group, version, plural))
+
+    def knows(self, group: str) -> bool:
+        """Whether anything is served under a group; where nothing is, the server answers as for any unknown path."""
+        return group in self._groups
+
+    def target(self, request: Request, info: RequestInfo) -> Target:
+        """What serves this request; 404 when nothing does, 405 when not by this method."""
+        served = self._table.get((info.group, info.version, info.resource))
+        if served is None:
+            raise not_served()
+        self._check_scope(served.resource, info)
+        if info.subresource:
+            return self._subresource(request, served, info)
+        if info.rest or info.verb not in served.resource.verbs or request.method == "HEAD":
+            raise method_not_allowed()
+        if info.verb == "create" and info.name:
+            raise method_not_allowed()
+        if served.resource.namespaced and not info.namespace and info.verb in _NEED_NAMESPACE:
+            raise method_not_allowed()
+        return Target(info, served)
+
+    @staticmethod
+    def _check_scope(resource: ServedResource, info: RequestInfo) -> None:
+        if resource.namespaced:
+            if info.name and not info.namespace:
+                raise not_served()
+        elif info.namespace and not (resource.plural == "namespaces" and info.name == info.namespace):
+            raise not_served()
+
+    @staticmethod
+    def _subresource(request: Request, served: Served, info: RequestInfo) -> Target:
+        subresource = served.subresources.get(info.subresource)
+        if subresource is None or (info.rest and subresource.name != "proxy"):
+            raise not_served()
+        if info.verb not in subresource.verbs or request.method == "HEAD":
+            raise method_not_allowed()
+        return Target(info, served, subresource)

@@ -1,0 +1,39 @@
+"""resourceVersion as reads use it."""
+
+from __future__ import annotations
+
+from setpoint.api.machinery.status import StatusError, bad_request
+from setpoint.storage.protocol import Store
+
+#: seconds that a read waits for a version that has not happened yet, as kube-apiserver's cache does
+_PATIENCE = 3.0
+
+
+def parse(text: str) -> int:
+    """A resourceVersion parameter of a list or watch as a number, 0 for none. Raises 400."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        reason = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {reason}')
+    return int(text)
+
+
+async def catch_up(store: Store, revision: int) -> None:
+    """Wait until `revision` is there; 504 when it is not after a few seconds."""
+    if revision <= store.revision:
+        return
+    if not await store.wait_for(revision, _PATIENCE):
+        raise too_large(revision, store.revision)
+
+
+def too_large(revision: int, current: int) -> StatusError:
+    return StatusError(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {revision}, current: {current}",
+        {
+            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            "retryAfterSeconds": 1,
+        },
+    )

@@ -1,0 +1,37 @@
+"""What admission is asked, and the protocol that the API server calls it through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from setpoint.registry.resource import ServedResource
+from setpoint.registry.strategy import Context, Object
+
+
+@dataclass(slots=True)
+class AdmissionRequest:
+    """One write before it is stored. `obj` is in the stored version; None on DELETE and CONNECT, `old` None on CREATE.
+
+    Mutating steps change `obj` in place. `context` has the user, dry run, and takes warnings. `name` is empty while a
+    generateName is not yet made. For subresources with a body of their own (binding, eviction, token) `obj` is that body.
+    """
+
+    operation: str
+    resource: ServedResource
+    version: str
+    context: Context
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    obj: Object | None = None
+    old: Object | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Admission(Protocol):
+    """Raises StatusError to refuse. `admit` may change the object, `validate` sees it as it will be stored."""
+
+    async def admit(self, request: AdmissionRequest) -> None: ...
+    async def validate(self, request: AdmissionRequest) -> None: ...
