@@ -87,7 +87,7 @@ def test_arithmetic_keeps_the_format_of_what_is_not_zero() -> None:
 
 @given(st.integers(-(10**24), 10**24), st.sampled_from([quantity.DECIMAL_SI, quantity.BINARY_SI, quantity.DECIMAL_EXPONENT]))
 def test_a_spelling_means_its_amount(nanos: int, notation: str) -> None:
-    """What is written can be read again; writing what was read changes nothing (a binary amount without suffix reads as decimal)."""
+    """What is written can be read again; writing what was read changes nothing (but bare binary amounts)."""
     spelled = str(Quantity(nanos, notation))
     assert parse(spelled).nanos == nanos
     assert canonical(spelled) == spelled or notation == quantity.BINARY_SI

@@ -1,0 +1,60 @@
+"""JSON values as Go compares and prints them; patches' rules and messages depend on both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+#: what reflect calls the type, and its kind
+_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
+_KINDS = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map", list: "slice"}
+_JSON = {str: "string", bool: "bool", int: "number", float: "number", dict: "object", list: "array", type(None): "null"}
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality as JSON texts have it: `1`, `1.0` and `true` are three values."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, (dict, list)):
+        return left == right and orjson.dumps(left, option=orjson.OPT_SORT_KEYS) == orjson.dumps(
+            right, option=orjson.OPT_SORT_KEYS
+        )
+    return bool(left == right)
+
+
+def go_type(value: Any) -> str:
+    return _TYPES.get(type(value), "<nil>")
+
+
+def go_kind(value: Any) -> str:
+    return _KINDS.get(type(value), "invalid")
+
+
+def json_type(value: Any) -> str:
+    """What encoding/json's errors call a value: `cannot unmarshal number into …`."""
+    return _JSON[type(value)]
+
+
+def go_print(value: Any) -> str:
+    """`fmt.Sprint` of a decoded JSON value: `map[a:1 b:[x y]]`, keys sorted."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{go_print(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(go_print, value))}]"
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _go_float(value) if isinstance(value, float) else str(value)
+
+
+def _go_float(value: float) -> str:
+    """`%v` of a float64: the shortest text, with an exponent below 1e-4 and from 1e21 on."""
+    text = repr(value)
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    mantissa, separator, exponent = text.partition("e")
+    if not separator:
+        return text
+    return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].zfill(2)}"

@@ -1,0 +1,70 @@
+"""Whether a strategically merged object still fits its Go type, and the answer where it does not.
+
+Kubernetes turns the merged map straight into the typed object; the first value of a wrong type ends that with a 422 on the field
+`patch`. Source: apimachinery's `runtime/converter.go` (fromUnstructured).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.api.machinery.patch.json_values import go_kind, go_print
+from setpoint.api.machinery.schema.node import Node
+from setpoint.api.machinery.status import StatusError, invalid, invalid_object
+
+_SCALARS: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "boolean": (bool,), "number": (int, float)}
+
+
+def check(merged: dict[str, Any], patch: dict[str, Any], node: Node) -> None:
+    """Raise the 422 that a merged object of the wrong shape is answered with."""
+    found = complaint(merged, node)
+    if found:
+        raise invalid_patch(patch, found)
+
+
+def invalid_patch(patch: dict[str, Any], detail: str) -> StatusError:
+    """`"" is invalid: patch: Invalid value: "map[…]": …`, with the patch as Go prints it."""
+    return invalid_object("", "", "", [invalid("patch", go_print(patch), detail)])
+
+
+def complaint(value: Any, node: Node) -> str | None:
+    """The first misfit, in the order of the document; null fits everywhere."""
+    if value is None or node.kind == "any" or node.choices:
+        return None
+    match node.kind:
+        case "object":
+            return _object(value, node)
+        case "map":
+            return _items(value.values(), node) if isinstance(value, dict) else f"cannot restore map from {go_kind(value)}"
+        case "list":
+            return _items(value, node) if isinstance(value, list) else f"cannot restore slice from {go_kind(value)}"
+        case _:
+            return _scalar(value, node)
+
+
+def _object(value: Any, node: Node) -> str | None:
+    if not isinstance(value, dict):
+        return f"cannot restore struct from: {go_kind(value)}"
+    for key, item in value.items():
+        child = node.fields.get(key)
+        if child is not None and (found := complaint(item, child)):
+            return found
+    return None
+
+
+def _items(values: Any, node: Node) -> str | None:
+    if node.items is None:
+        return None
+    return next((found for found in (complaint(value, node.items) for value in values) if found), None)
+
+
+def _scalar(value: Any, node: Node) -> str | None:
+    allowed = _SCALARS.get(node.kind)
+    if allowed is None or type(value) in allowed:
+        return None
+    if node.kind == "integer" and isinstance(value, float) and value.is_integer():
+        return None
+    wanted = node.go or node.kind
+    if isinstance(value, (dict, list, bool)) or node.kind == "boolean" or isinstance(value, str):
+        return f"unrecognized type: {wanted}"
+    return f"cannot convert {go_kind(value)} to {wanted}"
