@@ -1,8 +1,8 @@
 """Which pods go first when a ReplicaSet shrinks.
 
 The order is Kubernetes' own (`ActivePodsWithRanks` in `pkg/controller/controller_utils.go`): what does the least, and what has
-cost the least, goes first. Ages are compared by their logarithm, so that pods of about the same age are chosen between at random (by
-uid) and a rollout does not always hit the youngest.
+cost the least, goes first. Ages are compared by their logarithm, so that pods of about the same age are chosen between at random
+(by uid) and a rollout does not always hit the youngest.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from setpoint.client.objects import key_of
 from setpoint.client.owners import controller_of
 from setpoint.client.store import Store
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
+from setpoint.controllers.refusals import is_namespace_terminating
 from setpoint.controllers.replicaset import plan as plans
 from setpoint.controllers.replicaset import status as statuses
 from setpoint.controllers.replicaset.plan import Observed, Plan
@@ -148,11 +149,3 @@ class ReplicaSetReconciler:
                 plan.replica_set.metadata.namespace,
                 subresource="status",
             )
-
-
-def is_namespace_terminating(error: Exception | None) -> bool:
-    """Whether a create was refused because its namespace goes away: then there is nothing to do, and nothing to tell."""
-    if not isinstance(error, StatusError):
-        return False
-    causes = (error.details or {}).get("causes") or ()
-    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

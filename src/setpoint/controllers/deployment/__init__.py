@@ -1,0 +1,1 @@
+"""The Deployment controller: one ReplicaSet per version of the template, and an orderly way from one to the next."""
