@@ -7,7 +7,7 @@ cannot be reached raises TransportError.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -67,8 +67,8 @@ class ClientProtocol(Protocol):
         field_selector: str = "",
         timeout_seconds: int = 0,
         bookmarks: bool = True,
-    ) -> AsyncIterator[Sequence[WatchEvent[T]]]:
-        """Batches of events, each batch what arrived together; ends when the server ends it."""
+    ) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
+        """Batches of events that arrived together; ends when the server ends it. Leave early by closing it (`aclosing`)."""
 
     async def create(self, resource: Resource[T], body: Mapping[str, Any], namespace: str = "", *, dry_run: bool = False) -> T:
         """POST; kind and apiVersion are filled in."""
@@ -174,8 +174,8 @@ class Client:
         field_selector: str = "",
         timeout_seconds: int = 0,
         bookmarks: bool = True,
-    ) -> AsyncIterator[Sequence[WatchEvent[T]]]:
-        """An async generator: close it (`contextlib.aclosing`) when leaving early."""
+    ) -> AsyncGenerator[Sequence[WatchEvent[T]], None]:
+        """See ClientProtocol."""
         query = _given(
             watch="true",
             resourceVersion=resource_version,

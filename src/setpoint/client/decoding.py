@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.base import convert
 
 T = TypeVar("T")
 
@@ -35,26 +36,37 @@ class Decoders(Generic[T]):
 
     def __init__(self, type_: type[T]) -> None:
         target: Any = type_
+        self._type = type_
         self._object = msgspec.json.Decoder(target)
         self._list = msgspec.json.Decoder(_List[target])
 
-    def object(self, body: bytes) -> T:
-        return cast("T", self._object.decode(body))
+    def object(self, body: bytes | msgspec.Raw) -> T:
+        """One object; nulls that a careless server writes count as absent."""
+        try:
+            return cast("T", self._object.decode(body))
+        except msgspec.ValidationError:
+            return convert(msgspec.json.decode(body), self._type)
 
     def list(self, body: bytes) -> tuple[list[T], str, str]:
         """Items, resourceVersion, continue token."""
-        whole = self._list.decode(body)
-        return whole.items or [], whole.metadata.resource_version, whole.metadata.continue_
+        try:
+            whole = self._list.decode(body)
+            items = whole.items or []
+        except msgspec.ValidationError:
+            whole = _RAW_LIST.decode(body)
+            items = [self.object(item) for item in whole.items or []]
+        return items, whole.metadata.resource_version, whole.metadata.continue_
 
     def events(self, lines: bytes) -> Iterator[tuple[str, T]]:
         """The events of complete lines; raises StatusError at one of type ERROR."""
-        decode = self._object.decode
+        decode = self.object
         for event in _EVENTS.decode_lines(lines):
             if event.type == "ERROR":
                 raise StatusError.parse(msgspec.json.decode(event.object))
             yield event.type, decode(event.object)
 
 
+_RAW_LIST = msgspec.json.Decoder(_List[msgspec.Raw])
 _EVENTS = msgspec.json.Decoder(_Event)
 
 

@@ -1,8 +1,9 @@
 """Leader election by Lease, with client-go's algorithm and its promise.
 
-At most one candidate *believes* itself leader at a time as long as clocks run at about the same rate: no clock is compared with
-another host's. A candidate watches the lease; if its holder has not renewed it for `lease_seconds` of the candidate's own
-clock, it takes it. The holder renews every `retry_seconds` and stops leading when it could not for `renew_seconds`, which is less.
+At most one candidate *believes* itself leader at a time, as long as clocks run at about the same rate: no clock is compared
+with another host's. A candidate watches the lease; if its holder has not renewed it for `lease_seconds` of the candidate's own
+clock, it takes it. The holder renews every `retry_seconds`, and stops leading when it could not for `renew_seconds`, which is
+less.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ with exponential backoff and jitter. As client-go's `Reflector`.
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar
 
 import structlog
 
@@ -131,7 +131,7 @@ class Reflector(Generic[T]):
             timeout_seconds=WATCH_SECONDS + self._rng.randrange(WATCH_SECONDS),
         )
         self.calm = True
-        async with aclosing(cast("AsyncGenerator[Sequence[WatchEvent[T]], None]", events)) as batches:
+        async with aclosing(events) as batches:
             async for batch in batches:
                 seen += len(batch)
                 self._take(batch)

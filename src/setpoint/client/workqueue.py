@@ -24,6 +24,7 @@ K = TypeVar("K", bound=Hashable)
 
 BASE_DELAY = 0.005
 MAX_DELAY = 1000.0
+_SLACK = 1e-6  # seconds: what a sum of floats may be short of the moment it stands for
 
 _DEPTH = metrics.gauge("workqueue_depth", "Current depth of workqueue", ("name",))
 _ADDS = metrics.counter("workqueue_adds", "Total number of adds handled by workqueue", ("name",))
@@ -174,7 +175,7 @@ class WorkQueue(Generic[K]):
         """The next key; the caller must call `done(key)`. Cancelling it takes nothing. Raises Closed."""
         while True:
             now = self._clock.monotonic()
-            self._core.ripen(now)
+            self._core.ripen(now + _SLACK)
             if (taken := self._core.take(now)) is not None:
                 key, since = taken
                 self._retrying.discard(key)
@@ -195,7 +196,7 @@ class WorkQueue(Generic[K]):
             if due is None:
                 await event.wait()
             else:
-                await self._clock.wait(event, due - now)
+                await self._clock.wait(event, max(_SLACK, due - now))
         except asyncio.CancelledError:
             if event.is_set():
                 self._wake()  # the call was ours; pass it on

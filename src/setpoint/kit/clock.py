@@ -64,21 +64,21 @@ class VirtualClock:
     """
 
     def __init__(self, start: float = 1_900_000_000.0) -> None:
-        self._now = start
         self._start = start
+        self._elapsed = 0.0  # kept apart from `start`: a float of 1.9 billion seconds could not tell microseconds
         self._order = itertools.count()
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
 
     def now(self) -> float:
-        return self._now
+        return self._start + self._elapsed
 
     def monotonic(self) -> float:
-        return self._now - self._start
+        return self._elapsed
 
     @property
     def elapsed(self) -> float:
         """Seconds that have passed since the clock was made."""
-        return self._now - self._start
+        return self._elapsed
 
     async def sleep(self, seconds: float) -> None:
         if seconds <= 0:
@@ -101,31 +101,35 @@ class VirtualClock:
 
     def _sleeper(self, seconds: float) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (self._now + seconds, next(self._order), future))
+        heapq.heappush(self._sleepers, (self._elapsed + seconds, next(self._order), future))
         return future
 
     def next_due(self) -> float | None:
         """The moment (as `now()` counts) at which the next sleeper wakes, None when nobody sleeps."""
+        due = self._next()
+        return None if due is None else self._start + due
+
+    def _next(self) -> float | None:
         while self._sleepers and self._sleepers[0][2].done():
             heapq.heappop(self._sleepers)
         return self._sleepers[0][0] if self._sleepers else None
 
     def jump(self, seconds: float) -> None:
         """Move the clock without waking anyone in between, as a suspended machine does; what is overdue wakes next."""
-        self._now += seconds
+        self._elapsed += seconds
 
     async def advance(self, seconds: float) -> None:
         """Let `seconds` pass."""
-        until = self._now + seconds
+        until = self._elapsed + seconds
         await self.idle()
-        while (due := self.next_due()) is not None and due <= until:
-            self._now = max(self._now, due)
+        while (due := self._next()) is not None and due <= until:
+            self._elapsed = max(self._elapsed, due)
             self._wake()
             await self.idle()
-        self._now = max(self._now, until)
+        self._elapsed = max(self._elapsed, until)
 
     def _wake(self) -> None:
-        while (due := self.next_due()) is not None and due <= self._now:
+        while (due := self._next()) is not None and due <= self._elapsed:
             future = heapq.heappop(self._sleepers)[2]
             future.set_result(None)
 
@@ -143,7 +147,7 @@ class VirtualClock:
 
 @asynccontextmanager
 async def every(clock: Clock, seconds: float) -> AsyncIterator[AsyncIterator[int]]:
-    """A ticker: `async with every(clock, 10) as ticks: async for n in ticks: …` runs at 0, 10, 20 … seconds.
+    """A ticker: with `every(clock, 10) as ticks`, the loop `async for n in ticks` runs at 0, 10, 20 … seconds.
 
     A tick that comes late does not bring the later ones closer together than `seconds` would allow.
     """

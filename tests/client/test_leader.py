@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any, cast
+
+import pytest
+
+from setpoint.api.machinery import status
+from setpoint.client.client import ClientProtocol
+from setpoint.client.leader import LeaderElection, LeadershipLost
+from setpoint.client.transport import TransportError
+from setpoint.kit.clock import VirtualClock
+
+
+class Leases:
+    """One lease with optimistic concurrency; `cut` names those who cannot reach it."""
+
+    def __init__(self) -> None:
+        self.lease: dict[str, Any] | None = None
+        self.version = 0
+
+    def _put(self, body: dict[str, Any]) -> dict[str, Any]:
+        self.version += 1
+        self.lease = {**body, "metadata": {**body["metadata"], "resourceVersion": str(self.version)}}
+        return self.lease
+
+
+class Candidate:
+    """The client of one candidate."""
+
+    def __init__(self, leases: Leases) -> None:
+        self.leases = leases
+        self.cut = False
+
+    def _reach(self) -> None:
+        if self.cut:
+            raise TransportError("cut")
+
+    async def get(self, *_: Any) -> dict[str, Any]:
+        self._reach()
+        if self.leases.lease is None:
+            raise status.not_found("coordination.k8s.io", "leases", "x")
+        return self.leases.lease
+
+    async def create(self, _: Any, body: dict[str, Any], __: str) -> dict[str, Any]:
+        self._reach()
+        if self.leases.lease is not None:
+            raise status.already_exists("coordination.k8s.io", "leases", "x")
+        return self.leases._put(body)
+
+    async def update(self, _: Any, body: dict[str, Any], __: str) -> dict[str, Any]:
+        self._reach()
+        assert self.leases.lease is not None
+        if body["metadata"]["resourceVersion"] != self.leases.lease["metadata"]["resourceVersion"]:
+            raise status.conflict("coordination.k8s.io", "leases", "x", "changed")
+        return self.leases._put(body)
+
+
+def candidate(leases: Leases, identity: str, clock: VirtualClock) -> tuple[Candidate, LeaderElection]:
+    client = Candidate(leases)
+    rng = random.Random(1)  # noqa: S311  # a test must repeat itself
+    return client, LeaderElection(cast("ClientProtocol", client), "x", identity, clock, rng=rng)
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_one_leads_the_other_waits_and_takes_over_when_the_first_is_cut_off() -> None:
+    clock, leases = VirtualClock(), Leases()
+    one, first = candidate(leases, "one", clock)
+    _, second = candidate(leases, "two", clock)
+    running = asyncio.ensure_future(first.run(forever))
+    await clock.advance(1)
+    waiting = asyncio.ensure_future(second.run(forever))
+    await clock.advance(60)
+    assert (first.is_leader, second.is_leader) == (True, False)
+    one.cut = True
+    await clock.advance(10.1)
+    assert isinstance(running.exception(), LeadershipLost)
+    assert not second.is_leader
+    await clock.advance(12)
+    assert second.is_leader
+    assert leases.lease is not None
+    assert leases.lease["spec"]["leaseTransitions"] == 1
+    waiting.cancel()
+    await asyncio.wait([waiting])
+
+
+async def test_a_cancelled_leader_gives_the_lease_back() -> None:
+    clock, leases = VirtualClock(), Leases()
+    _, first = candidate(leases, "one", clock)
+    _, second = candidate(leases, "two", clock)
+    running = asyncio.ensure_future(first.run(forever))
+    await clock.advance(1)
+    running.cancel()
+    await asyncio.wait([running])
+    assert leases.lease is not None
+    assert leases.lease["spec"]["holderIdentity"] == ""
+    waiting = asyncio.ensure_future(second.run(forever))
+    await clock.advance(0.1)
+    assert second.is_leader
+    waiting.cancel()
+    await asyncio.wait([waiting])
+
+
+async def test_run_ends_with_its_work() -> None:
+    clock, leases = VirtualClock(), Leases()
+    _, first = candidate(leases, "one", clock)
+
+    async def work() -> None:
+        await clock.sleep(5)
+
+    running = asyncio.ensure_future(first.run(work))
+    await clock.advance(6)
+    assert running.result() is None
+    assert not first.is_leader
+
+
+async def test_an_error_of_the_work_comes_out_and_the_lease_is_given_back() -> None:
+    clock, leases = VirtualClock(), Leases()
+    _, first = candidate(leases, "one", clock)
+
+    async def work() -> None:
+        raise ValueError("broken")
+
+    running = asyncio.ensure_future(first.run(work))
+    await clock.advance(1)
+    with pytest.raises(ExceptionGroup):
+        await running
+    assert not first.is_leader
