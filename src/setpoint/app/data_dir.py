@@ -38,7 +38,7 @@ class DataDir:
 
     @property
     def store(self) -> Path:
-        return self.root / "store.db"
+        return self.root / "store"
 
     @property
     def admin_kubeconfig(self) -> Path:

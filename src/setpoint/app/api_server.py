@@ -1,0 +1,159 @@
+"""The API server as a part: store, pipeline, certificates, HTTP; started in this order and stopped in reverse."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from setpoint.api.machinery.user import ADMIN, UserInfo
+from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
+from setpoint.apiserver.authentication.static_tokens import StaticTokens
+from setpoint.apiserver.http import HttpServer, server_context
+from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
+from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject, service_account_key
+from setpoint.apiserver.request import Request
+from setpoint.app import bootstrap, kubeconfig
+from setpoint.app.assembly import Objects, make_pipeline
+from setpoint.app.data_dir import DataDir
+from setpoint.app.options import DEFAULT_PORT, Options, StartError
+from setpoint.client.client import Client
+from setpoint.client.transports.in_process import InProcessTransport
+from setpoint.kit.clock import Clock
+from setpoint.storage.protocol import Store, StoreError
+
+#: the first address of the service range, as the `kubernetes` Service has it
+KUBERNETES_ADDRESS = "10.96.0.1"
+_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost")
+_PORTS_TRIED = 50
+LOOPBACK = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
+
+
+class ApiServer:
+    """One API server on one data directory."""
+
+    def __init__(self, options: Options, clock: Clock) -> None:
+        self.options = options
+        self.data = DataDir(options.data_dir)
+        self.authority = Authority(self.data.pki)
+        self.port = 0
+        self._clock = clock
+        self._store = make_store(options, self.data, clock)
+        self._objects = Objects(self._store)
+        self._tokens = ServiceAccountTokens(service_account_key(self.data.pki).key, self._objects, clock)
+        self._proxy = KubeletProxy(self._node, self.authority.certificate_file, self._kubelet_client())
+        self.pipeline = make_pipeline(self._store, clock, address=f"{options.host}:{options.port or DEFAULT_PORT}")
+        self._http = HttpServer(self.pipeline, Authentication(self._authenticators()))
+
+    @property
+    def url(self) -> str:
+        host = "127.0.0.1" if self.options.host in ("0.0.0.0", "") else self.options.host  # noqa: S104  every address includes this one
+        return f"https://[{host}]:{self.port}" if ":" in host else f"https://{host}:{self.port}"
+
+    async def start(self) -> None:
+        """Open the store, make what every cluster has, listen, write the kubeconfig; raises StartError."""
+        try:
+            await self._store.open()
+        except StoreError as error:
+            raise StartError(str(error)) from error
+        context = server_context(self._serving(), str(self.authority.certificate_file))
+        self.port = await self._listen(context)
+        await bootstrap.ensure(self.client(LOOPBACK, "kube-apiserver"), service_address=KUBERNETES_ADDRESS, port=self.port)
+        self._write_kubeconfigs()
+
+    async def stop(self) -> None:
+        """No new requests, a moment for those under way, then the store."""
+        await self._http.stop()
+        await self._proxy.close()
+        await self._store.close()
+
+    def client(self, user: UserInfo, agent: str) -> Client:
+        """A client in this process, by that identity."""
+        return Client(InProcessTransport(self.pipeline, Request, user), user_agent=agent, clock=self._clock)
+
+    def component_kubeconfig(self, name: str, subject: Subject) -> Path:
+        """Write the kubeconfig of a part that runs as a process of its own."""
+        file = self.data.component_kubeconfig(name)
+        pair = self.authority.issue(f"client-{name}", subject)
+        kubeconfig.write(file, kubeconfig.document(self.url, self.authority.certificate_file, pair, name))
+        return file
+
+    def _kubelet_client(self) -> KeyPair:
+        return self.authority.issue("apiserver-kubelet-client", Subject("kube-apiserver-kubelet-client", ("system:masters",)))
+
+    async def _node(self, name: str) -> Mapping[str, Any] | None:
+        return await self._objects.find("nodes", "", name)
+
+    def _authenticators(self) -> list[StaticTokens | ServiceAccountTokens]:
+        found: list[StaticTokens | ServiceAccountTokens] = [self._tokens]
+        if file := self.options.token_auth_file:
+            try:
+                found.insert(0, StaticTokens.read(file))
+            except (OSError, ValueError) as error:
+                raise StartError(f"token file {file}: {error}") from error
+        return found
+
+    def _serving(self) -> KeyPair:
+        host = self.options.host
+        addresses = {*_NAMES, "127.0.0.1", "::1", KUBERNETES_ADDRESS, socket.gethostname()}
+        addresses |= set(_host_addresses()) if host in ("0.0.0.0", "::", "") else {host}  # noqa: S104  compared, not bound
+        return self.authority.issue("apiserver", Subject("kube-apiserver", (), tuple(sorted(addresses)), (SERVER,)))
+
+    async def _listen(self, context: Any) -> int:
+        wanted = self.options.port
+        for port in range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED) if wanted is None else (wanted,):
+            try:
+                return await self._http.start(self.options.host, port, context)
+            except OSError as error:
+                if wanted is None and error.errno == errno.EADDRINUSE:
+                    continue
+                reason = "is in use" if error.errno == errno.EADDRINUSE else str(error.strerror)
+                raise StartError(f"port {port} on {self.options.host} {reason}") from error
+        raise StartError(f"ports {DEFAULT_PORT} to {DEFAULT_PORT + _PORTS_TRIED - 1} on {self.options.host} are all in use")
+
+    def _write_kubeconfigs(self) -> None:
+        pair = self.authority.issue("admin", Subject(ADMIN.name, ("system:masters",)))
+        config = kubeconfig.document(self.url, self.authority.certificate_file, pair)
+        try:
+            kubeconfig.write(self.data.admin_kubeconfig, config)
+            if self.options.kubeconfig is not None:
+                kubeconfig.write(self.options.kubeconfig, config)
+            if self.options.merge:
+                kubeconfig.merge_into(Path.home() / ".kube" / "config", config)
+        except OSError as error:
+            raise StartError(f"kubeconfig cannot be written: {error}") from error
+        self.data.address_file.write_text(f"{self.url}\n")
+
+
+def make_store(options: Options, data: DataDir, clock: Clock) -> Store:
+    """The store that `options` ask for, not yet open."""
+    if options.store == "memory":
+        from setpoint.storage.backends.memory import memory_store
+
+        return memory_store(clock)
+    from setpoint.storage.backends.sqlite import sqlite_store
+
+    return sqlite_store(data.store, clock)
+
+
+def _host_addresses() -> list[str]:
+    import psutil
+
+    families = (socket.AF_INET, socket.AF_INET6)
+    found = [entry.address for entries in psutil.net_if_addrs().values() for entry in entries if entry.family in families]
+    return [address.partition("%")[0] for address in found]
+
+
+async def wait_until(check: Any, seconds: float, pause: float = 0.02) -> bool:
+    """Ask `await check()` until it is true, `seconds` at the most."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while not await check():
+        if loop.time() > deadline:
+            return False
+        await asyncio.sleep(pause)
+    return True
