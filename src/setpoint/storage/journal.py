@@ -44,7 +44,10 @@ class Journal(Protocol):
         """Make all `rows` durable, or none: then `done` gets the error."""
 
     def erase(self, revisions: Sequence[int], floor: int) -> None:
-        """Remove rows that nothing needs any more; history now begins at `floor`. Errors are logged: the rows stay, harmless."""
+        """Remove rows (perhaps none) that nothing needs any more; history now begins at `floor`.
+
+        Errors are logged: the rows stay, harmless.
+        """
 
     async def close(self) -> None:
         """Finish what was asked for, then let go of the data."""

@@ -108,6 +108,7 @@ class LocalStore:
         self._running = AsyncExitStack()
         self._tasks: Tasks | None = None
         self._next = 1
+        self._erased_to = 0
         self._heads: dict[str, tuple[Event, _Batch]] = {}
         self._batch = _Batch()
         self._under_way: _Batch | None = None
@@ -129,6 +130,7 @@ class LocalStore:
         self._index.replay(floor, map(self._recall, rows), self._clock.monotonic())
         heapq.heapify(self._expiries)
         self._next = self._index.revision + 1
+        self._erased_to = floor
         self._watchers.revision = self._index.revision
         self._progress.reach(self._index.revision)
 
@@ -356,5 +358,6 @@ class LocalStore:
 
     def _erase_dead(self) -> None:
         dead = self._index.take_dead()
-        if dead:
-            self._journal.erase(dead, self._index.floor)
+        if dead or self._index.floor != self._erased_to:
+            self._erased_to = self._index.floor
+            self._journal.erase(dead, self._erased_to)

@@ -191,7 +191,10 @@ class Store(Protocol):
         """
 
     async def watch(self, prefix: str, *, after: int, capacity: int = 1000) -> Watch:
-        """Every write under `prefix` with a revision above `after`; `capacity` bounds what is unread. Raises Compacted, Future."""
+        """Every write under `prefix` with a revision above `after`; `capacity` bounds the unread events.
+
+        Raises Compacted, Future.
+        """
 
     async def compact(self, revision: int) -> None:
         """Forget history before `revision`; what is current stays."""

@@ -117,9 +117,10 @@ class Watchers:
 
     def _publish(self, event: Event) -> None:
         slow: list[Watcher] = []
+        key = event.key
         for length in self._lengths:
-            group = self._by_prefix.get(event.key[:length])
-            if group is not None:
+            group = self._by_prefix.get(key[:length])
+            if group is not None and length <= len(key):
                 slow += [watcher for watcher in group if not watcher.offer(event)]
         for watcher in slow:
             self.lagged += 1

@@ -210,7 +210,7 @@ class SQLiteJournal:
             raise
 
     def erase(self, revisions: Sequence[int], floor: int) -> None:
-        for start in range(0, len(revisions), REVISIONS_PER_ERASE):
+        for start in range(0, len(revisions) or 1, REVISIONS_PER_ERASE):
             self._work.put(partial(self._erase, revisions[start : start + REVISIONS_PER_ERASE], floor))
 
     def _erase(self, revisions: Sequence[int], floor: int) -> None:

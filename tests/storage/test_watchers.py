@@ -1,0 +1,48 @@
+"""Publishing looks only at those who watch."""
+
+from __future__ import annotations
+
+import pytest
+
+from setpoint.storage.protocol import Event, Lagged
+from setpoint.storage.watchers import Watcher, Watchers
+
+
+def event(key: str, revision: int) -> Event:
+    return Event(key, revision, None, None)
+
+
+def test_only_the_watchers_of_a_prefix_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    watchers = Watchers()
+    for n in range(1000):
+        watchers.add(f"pods/namespace-{n:04}/", 0, [], 10)
+    asked: list[str] = []
+    offer = Watcher.offer
+
+    def spy(self: Watcher, event: Event) -> bool:
+        asked.append(self.prefix)
+        return offer(self, event)
+
+    monkeypatch.setattr(Watcher, "offer", spy)
+    watchers.publish([event("pods/namespace-0007/a", 1)], 1)
+    assert asked == ["pods/namespace-0007/"]
+
+
+def test_every_prefix_of_a_key_is_served() -> None:
+    watchers = Watchers()
+    prefixes = ["", "pods/", "pods/d/", "pods/d/web", "pods/d/web-1", "pods/d/x", "podtemplates/"]
+    watching = {prefix: watchers.add(prefix, 0, [], 10) for prefix in prefixes}
+    watchers.publish([event("pods/d/web-1", 1)], 1)
+    assert [prefix for prefix, watcher in watching.items() if watcher.ready()] == prefixes[:5]
+
+
+async def test_what_was_missed_does_not_count_against_a_new_watcher() -> None:
+    watchers = Watchers()
+    watcher = watchers.add("pods/", 0, [event("pods/d/a", n) for n in range(1, 21)], 2)
+    watchers.publish([event("pods/d/a", 21), event("pods/d/a", 22)], 22)
+    assert len(watcher.ready()) == 22
+    watchers.publish([event("pods/d/a", n) for n in range(23, 60)], 59)
+    with pytest.raises(Lagged):
+        await watcher.next()
+    assert len(watchers) == 0
+    assert watchers.lagged == 1
