@@ -54,7 +54,7 @@ class ApiServer:
         host = "127.0.0.1" if self.options.host in ("0.0.0.0", "") else self.options.host  # noqa: S104  every address includes this one
         return f"https://[{host}]:{self.port}" if ":" in host else f"https://{host}:{self.port}"
 
-    async def start(self) -> None:
+    async def start(self, *, announce: bool = True) -> None:
         """Open the store, make what every cluster has, listen, write the kubeconfig; raises StartError."""
         try:
             await self._store.open()
@@ -64,6 +64,12 @@ class ApiServer:
         self.port = await self._listen(context)
         await bootstrap.ensure(self.client(LOOPBACK, "kube-apiserver"), service_address=KUBERNETES_ADDRESS, port=self.port)
         self._write_kubeconfigs()
+        if announce:
+            self.announce()
+
+    def announce(self) -> None:
+        """Leave the address where the other parts look for it."""
+        self.data.address_file.write_text(f"{self.url}\n")
 
     async def stop(self) -> None:
         """No new requests, a moment for those under way, then the store."""
@@ -126,7 +132,6 @@ class ApiServer:
                 kubeconfig.merge_into(Path.home() / ".kube" / "config", config)
         except OSError as error:
             raise StartError(f"kubeconfig cannot be written: {error}") from error
-        self.data.address_file.write_text(f"{self.url}\n")
 
 
 def make_store(options: Options, data: DataDir, clock: Clock) -> Store:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 import time
 
 from setpoint.app.api_server import ApiServer
 from setpoint.app.options import Options
+from setpoint.app.say import say
 from setpoint.kit import looplag
 from setpoint.kit.clock import RealClock
 from setpoint.kit.tasks import Tasks
@@ -30,9 +30,3 @@ async def run_single(options: Options, started_at: float, stop: asyncio.Event) -
         finally:
             await server.stop()
             tasks.stop()
-
-
-def say(line: str) -> None:
-    """A line for the person who started us."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

@@ -1,0 +1,170 @@
+"""`--split`: API server, controllers with scheduler, and each node agent as processes of their own.
+
+A launcher starts them in order and ends them in reverse. It does not restart a part that dies: it says which one died and how to
+start it again, so that the death of a part can be watched. The parts find their options in `run/options.json` (nothing secret) and
+their identity in a kubeconfig of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+import structlog
+
+from setpoint.apiserver.pki import write_private
+from setpoint.app.data_dir import DataDir
+from setpoint.app.options import Options, StartError, Timings
+from setpoint.app.say import say
+from setpoint.kit.clock import RealClock
+from setpoint.kit.tasks import Tasks
+
+log = structlog.get_logger("app.split")
+
+API_SERVER, CONTROLLERS = "apiserver", "controllers"
+_READY_SECONDS = 30.0
+_STOP_SECONDS = 35.0
+
+
+async def run_split(options: Options, log_level: str, started_at: float, stop: asyncio.Event) -> None:
+    """Start every part, say `ready in …`, and end them all when `stop` is set; raises StartError."""
+    data = DataDir(options.data_dir)
+    write_options(data, options)
+    data.address_file.unlink(missing_ok=True)
+    launcher = Launcher(data, log_level)
+    async with Tasks("launcher") as tasks:
+        try:
+            await launcher.start(tasks, API_SERVER)
+            await _until_served(launcher, data)
+            await launcher.start(tasks, CONTROLLERS)
+            for name in options.node_names:
+                await launcher.start(tasks, name)
+            await _until_ready(launcher, data, options)
+            url = data.address_file.read_text().strip()
+            say(f"kubeconfig: {options.kubeconfig or data.admin_kubeconfig}")
+            say(f"ready in {time.time() - started_at:.2f} s  {url}")
+            await stop.wait()
+        finally:
+            await launcher.stop()
+            tasks.stop()
+
+
+class Launcher:
+    """The processes of the parts, in the order of their start."""
+
+    def __init__(self, data: DataDir, log_level: str) -> None:
+        self._data = data
+        self._log_level = log_level
+        self._children: dict[str, asyncio.subprocess.Process] = {}
+        self._stopping = False
+        self.failed = ""
+
+    async def start(self, tasks: Tasks, name: str) -> None:
+        """Start a part; its output is ours."""
+        arguments = ["-m", "setpoint", "component", name, "--data-dir", str(self._data.root), "--log-level", self._log_level]
+        # a session of its own: Ctrl-C reaches the launcher alone, which ends the parts in order
+        child = await asyncio.create_subprocess_exec(sys.executable, *arguments, start_new_session=True)
+        self._children[name] = child
+        tasks.start(f"wait {name}", self._watch(name, child))
+
+    async def _watch(self, name: str, child: asyncio.subprocess.Process) -> None:
+        code = await child.wait()
+        if not self._stopping:
+            self.failed = self.failed or f"{name} ended with code {code}"
+            how = f"setpoint component {name} --data-dir {self._data.root}"
+            log.error("a part died", part=name, code=code, start_again=how)
+
+    async def stop(self) -> None:
+        """End the parts in reverse order, the nodes side by side."""
+        self._stopping = True
+        nodes = [name for name in self._children if name not in (API_SERVER, CONTROLLERS)]
+        for group in (nodes, [CONTROLLERS], [API_SERVER]):
+            await asyncio.gather(*(self._end(self._children[name]) for name in group if name in self._children))
+
+    async def _end(self, child: asyncio.subprocess.Process) -> None:
+        if child.returncode is not None:
+            return
+        child.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await child.wait()
+        except TimeoutError:
+            child.kill()
+            await child.wait()
+
+
+async def _until_served(launcher: Launcher, data: DataDir) -> None:
+    deadline = time.monotonic() + _READY_SECONDS
+    while not data.address_file.exists():
+        if launcher.failed:
+            raise StartError(f"{launcher.failed} (its message stands above)")
+        if time.monotonic() > deadline:
+            raise StartError("the API server does not start")
+        await asyncio.sleep(0.02)
+
+
+async def _until_ready(launcher: Launcher, data: DataDir, options: Options) -> None:
+    from setpoint.app.readiness import until_nodes_ready
+    from setpoint.app.remote import connect
+
+    client, transport = connect(data.admin_kubeconfig, "setpoint")
+    try:
+        if not await until_nodes_ready(client, options.node_names, _READY_SECONDS, lambda: bool(launcher.failed)):
+            raise StartError(launcher.failed or "the nodes do not get ready")
+    finally:
+        await transport.close()
+
+
+async def run_component(name: str, options: Options, stop: asyncio.Event) -> None:
+    """Run one part until `stop` is set."""
+    if name == API_SERVER:
+        await _run_api_server(options, stop)
+        return
+    from setpoint.app import remote
+
+    if name == CONTROLLERS:
+        await remote.run_controllers(options, stop)
+    elif name in options.node_names:
+        await remote.run_node(name, options, stop)
+    else:
+        raise StartError(f"no part is named {name}: choose {API_SERVER}, {CONTROLLERS} or one of {', '.join(options.node_names)}")
+
+
+async def _run_api_server(options: Options, stop: asyncio.Event) -> None:
+    from setpoint.app.api_server import ApiServer
+    from setpoint.app.identities import write_component_kubeconfigs
+
+    server = ApiServer(options, RealClock())
+    try:
+        await server.start(announce=False)
+        write_component_kubeconfigs(server)
+        server.announce()
+        await stop.wait()
+    finally:
+        await server.stop()
+
+
+def write_options(data: DataDir, options: Options) -> None:
+    """Leave the options where the parts find them."""
+    write_private(data.root / "run" / "options.json", orjson.dumps(asdict(options), default=str))
+
+
+def read_options(data: DataDir) -> Options:
+    """What `write_options` left; raises StartError when there is nothing."""
+    try:
+        held: dict[str, Any] = orjson.loads((data.root / "run" / "options.json").read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        raise StartError(f"{data.root} has no cluster: start one with `setpoint up --split`") from None
+    paths = {name: Path(held[name]) if held[name] else None for name in ("kubeconfig", "token_auth_file")}
+    return Options(**{**held, **paths, "data_dir": data.root, "timings": _timings(held["timings"])})
+
+
+def _timings(held: Mapping[str, Any]) -> Timings:
+    return Timings(**held)
