@@ -1,0 +1,164 @@
+"""The fleet: many simulated nodes on one informer of pods, one of nodes, and one queue each.
+
+Faults for tests: `freeze` is a partition (the node says nothing, its containers go on), `kill` a power cut (they die), `start`
+ends both. All three act on what the node writes, never on what others see.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from setpoint.api.types import core_v1
+from setpoint.client.client import ClientProtocol
+from setpoint.client.controller import Controller
+from setpoint.client.informer import Informer, any_of
+from setpoint.client.objects import key_of
+from setpoint.client.settled import Activity, combined
+from setpoint.kit.clock import Clock
+from setpoint.kit.tasks import Tasks
+from setpoint.node.simulated.node_objects import NodeSpec
+from setpoint.node.simulated.nodes import Heartbeat, NodeReconciler
+from setpoint.node.simulated.pods import BY_NODE, PodReconciler
+from setpoint.node.simulated.stages import Stages
+
+StagesFor = Callable[[core_v1.Pod], Stages]
+LEASE_SECONDS = 40
+
+
+@dataclass(slots=True)
+class SimulatedNode:
+    """What the fleet remembers of a node. `lost` are uids of pods whose containers died with it."""
+
+    spec: NodeSpec
+    index: int
+    alive: bool = True
+    lost: set[str] = field(default_factory=set)
+    addresses: dict[str, str] = field(default_factory=dict)
+    _next: int = 0
+
+    @property
+    def address(self) -> str:
+        return f"172.{16 + self.index // 65536 % 16}.{self.index // 256 % 256}.{self.index % 256}"
+
+    def pod_address(self, uid: str) -> str:
+        """The address of a pod here; the same as long as it is here."""
+        if uid not in self.addresses:
+            taken = set(self.addresses.values())
+            while (found := self._candidate()) in taken:
+                pass
+            self.addresses[uid] = found
+        return self.addresses[uid]
+
+    def _candidate(self) -> str:
+        self._next = self._next % 254 + 1
+        return f"10.{64 + self.index // 256 % 128}.{self.index % 256}.{self._next}"
+
+
+class SimulatedNodes:
+    """A component: `await run()` until cancelled. `clients(node)` gives the client that a node writes with, as itself."""
+
+    name = "simulated-nodes"
+
+    def __init__(
+        self,
+        client: ClientProtocol,
+        clock: Clock,
+        nodes: Iterable[NodeSpec] = (),
+        *,
+        stages: Stages | StagesFor = Stages(),  # noqa: B008  # frozen
+        clients: Callable[[str], ClientProtocol] | None = None,
+        version: str = "v1.36.0",
+        lease_seconds: int = LEASE_SECONDS,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._clock = clock
+        self._tasks: Tasks | None = None
+        self._rng = rng or random.Random()  # noqa: S311  # spreads load; keeps no secret
+        self.nodes: dict[str, SimulatedNode] = {}
+        writer = clients or (lambda _: client)
+        self._pods: Informer[core_v1.Pod] = Informer(
+            client, core_v1.PODS, clock, field_selector="spec.nodeName!=", indexers={BY_NODE: _node_of}, rng=rng
+        )
+        self._nodes: Informer[core_v1.Node] = Informer(client, core_v1.NODES, clock, rng=rng)
+        reconciler = PodReconciler(writer, clock, self._pods.store, self.nodes, stages)
+        self._pod_controller = Controller("simulated-pods", reconciler, clock, workers=8, informers=(self._pods,))
+        self._node_controller = Controller(
+            "simulated-nodes", NodeReconciler(writer, clock, self._nodes.store, self.nodes, version), clock,
+            workers=4, informers=(self._nodes,),
+        )  # fmt: skip
+        self._heartbeat = Heartbeat(writer, clock, self._nodes.store, lease_seconds)
+        self._pods.on_change(self._pod_changed)
+        self._nodes.on_change(lambda _, old, new: self._node_changed(any_of(old, new)))
+        for spec in nodes:
+            self.add(spec)
+
+    def add(self, spec: NodeSpec) -> None:
+        """One more node; it registers as soon as the fleet runs."""
+        node = SimulatedNode(spec, len(self.nodes) + 1)
+        self.nodes[spec.name] = node
+        self._node_controller.enqueue(spec.name)
+        if self._tasks is not None:
+            self._beat(node)
+
+    async def run(self) -> None:
+        """Follow pods and nodes, and send heartbeats, until cancelled."""
+        async with Tasks(self.name) as tasks:
+            self._tasks = tasks
+            for part in (self._pods, self._nodes):
+                tasks.loop(f"informer {part.name}", part.run, clock=self._clock)
+            tasks.start("pods", self._pod_controller.run())
+            tasks.start("nodes", self._node_controller.run())
+            for node in self.nodes.values():
+                self._beat(node)
+
+    def _beat(self, node: SimulatedNode) -> None:
+        if self._tasks is None:
+            return
+        phase = self._rng.random()
+
+        async def beat() -> None:
+            await self._heartbeat.run(node, phase)
+
+        self._tasks.loop(f"heartbeat {node.spec.name}", beat, clock=self._clock)
+
+    def freeze(self, name: str) -> None:
+        """The node falls silent; its containers go on."""
+        self.nodes[name].alive = False
+
+    def kill(self, name: str) -> None:
+        """The node falls silent and its containers die."""
+        node = self.nodes[name]
+        node.alive = False
+        node.lost |= {pod.metadata.uid for pod in self._pods.store.by_index(BY_NODE, name)}
+
+    def start(self, name: str) -> None:
+        """The node is back: it reports at once, and goes on with what is bound to it."""
+        self.nodes[name].alive = True
+        self._node_controller.enqueue(name)
+        for pod in self._pods.store.by_index(BY_NODE, name):
+            self._pod_controller.enqueue(key_of(pod))
+
+    def activity(self) -> Activity:
+        """Heartbeats are no work."""
+        parts = (self._pods, self._nodes, self._pod_controller, self._node_controller)
+        return combined(part.activity() for part in parts)
+
+    def _pod_changed(self, kind: str, old: core_v1.Pod | None, new: core_v1.Pod | None) -> None:
+        pod = any_of(old, new)
+        node = self.nodes.get(pod.spec.node_name)
+        if node is None:
+            return
+        if new is None:
+            node.addresses.pop(pod.metadata.uid, None)
+            node.lost.discard(pod.metadata.uid)
+        self._pod_controller.enqueue(key_of(pod))
+
+    def _node_changed(self, node: core_v1.Node) -> None:
+        if node.metadata.name in self.nodes:
+            self._node_controller.enqueue(node.metadata.name)
+
+
+def _node_of(pod: core_v1.Pod) -> tuple[str, ...]:
+    return (pod.spec.node_name,) if pod.spec.node_name else ()

@@ -1,0 +1,153 @@
+"""Registration and heartbeat of simulated nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types import coordination_v1, core_v1
+from setpoint.client.client import ClientProtocol
+from setpoint.client.controller import Result
+from setpoint.client.store import Store
+from setpoint.client.transport import TransportError
+from setpoint.kit.clock import Clock, rfc3339_micro
+from setpoint.node.simulated.node_objects import LEASE_NAMESPACE, lease_body, node_body, node_conditions
+
+if TYPE_CHECKING:
+    from setpoint.node.simulated.fleet import SimulatedNode
+
+REPORT_SECONDS = 300.0
+"""How often a node's status is written even if nothing changed: the kubelet's nodeStatusReportFrequency."""
+log = structlog.get_logger("node.simulated")
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A living node and its object, None before it registered."""
+
+    node: SimulatedNode
+    present: core_v1.Node | None
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Register (`body`) or report (`conditions`), or look again later."""
+
+    name: str
+    body: dict[str, Any] | None = None
+    conditions: list[dict[str, Any]] | None = None
+    requeue_after: float | None = None
+
+
+class NodeReconciler:
+    """Keeps the Node registered and Ready as long as it is alive."""
+
+    def __init__(
+        self,
+        clients: Callable[[str], ClientProtocol],
+        clock: Clock,
+        store: Store[core_v1.Node],
+        nodes: Mapping[str, SimulatedNode],
+        version: str,
+    ) -> None:
+        self._clients = clients
+        self._clock = clock
+        self._store = store
+        self._nodes = nodes
+        self._version = version
+        self._reported: dict[str, float] = {}
+
+    def observe(self, key: str) -> Observed | None:
+        node = self._nodes.get(key)
+        if node is None or not node.alive:
+            return None
+        return Observed(node, self._store.get(key), self._clock.now())
+
+    def diff(self, observed: Observed) -> Plan | None:
+        spec, now = observed.node.spec, observed.now
+        if observed.present is None:
+            return Plan(spec.name, body=node_body(spec, observed.node.address, self._version, now))
+        due = self._reported.get(spec.name, now) + REPORT_SECONDS - now
+        if _is_ready(observed.present) and due > 0:
+            return Plan(spec.name, requeue_after=due)
+        since = {each.type: each.last_transition_time for each in observed.present.status.conditions if _is_well(each)}
+        return Plan(spec.name, conditions=node_conditions(now, since))
+
+    async def act(self, plan: Plan) -> Result | None:
+        client = self._clients(plan.name)
+        now = self._clock.now()
+        if plan.body is not None:
+            try:
+                await client.create(core_v1.NODES, plan.body)
+            except StatusError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+        elif plan.conditions is not None:
+            patch = {"status": {"conditions": plan.conditions}}
+            await client.patch(core_v1.NODES, plan.name, patch, kind="strategic", subresource="status")
+        else:
+            self._reported.setdefault(plan.name, now)
+            return Result(plan.requeue_after)
+        self._reported[plan.name] = now
+        return Result(REPORT_SECONDS)
+
+
+def _is_well(condition: core_v1.NodeCondition) -> bool:
+    return condition.status == ("True" if condition.type == "Ready" else "False")
+
+
+def _is_ready(node: core_v1.Node) -> bool:
+    return any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
+
+
+class Heartbeat:
+    """Renews leases every quarter of their duration; a node that is not alive skips its turn."""
+
+    def __init__(
+        self,
+        clients: Callable[[str], ClientProtocol],
+        clock: Clock,
+        nodes: Store[core_v1.Node],
+        seconds: int,
+    ) -> None:
+        self._clients = clients
+        self._clock = clock
+        self._nodes = nodes
+        self._seconds = seconds
+
+    async def run(self, node: SimulatedNode, phase: float) -> None:
+        """Beat until cancelled; `phase`, from 0 to 1, is the share of a period after which the second beat comes: fleets spread."""
+        period = self._seconds / 4
+        await self._beat(node)
+        await self._clock.sleep(period * phase)
+        while True:
+            await self._beat(node)
+            await self._clock.sleep(period)
+
+    async def _beat(self, node: SimulatedNode) -> None:
+        if not node.alive:
+            return
+        name = node.spec.name
+        try:
+            await self._renew(name)
+        except (StatusError, TransportError) as error:
+            log.debug("lease not renewed", node=name, error=str(error))
+
+    async def _renew(self, name: str) -> None:
+        client = self._clients(name)
+        now = self._clock.now()
+        patch = {"spec": {"holderIdentity": name, "renewTime": rfc3339_micro(now)}}
+        try:
+            await client.patch(coordination_v1.LEASES, name, patch, LEASE_NAMESPACE)
+        except StatusError as error:
+            if error.reason != "NotFound":
+                raise
+            present = self._nodes.get(name)
+            if present is not None:
+                body = lease_body(name, present.metadata.uid, self._seconds, now)
+                await client.create(coordination_v1.LEASES, body, LEASE_NAMESPACE)

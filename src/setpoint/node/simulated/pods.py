@@ -1,0 +1,111 @@
+"""Observe, diff, act for one pod on a simulated node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types import core_v1
+from setpoint.client.client import ClientProtocol
+from setpoint.client.controller import Result
+from setpoint.client.objects import key_of
+from setpoint.client.store import Store
+from setpoint.kit.clock import Clock
+from setpoint.node.simulated.stages import Place, Stages, Step, next_step
+
+if TYPE_CHECKING:
+    from setpoint.node.simulated.fleet import SimulatedNode
+
+BY_NODE = "node"
+GONE = {"NotFound", "Conflict"}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A pod on a living node; `lost`: its containers died with the node."""
+
+    pod: core_v1.Pod
+    stages: Stages
+    lost: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Do `step`, once the pod has been in its stage long enough."""
+
+    pod: core_v1.Pod
+    step: Step
+
+
+class PodReconciler:
+    """Remembers for each pod when it entered its stage, for the delays."""
+
+    def __init__(
+        self,
+        clients: Callable[[str], ClientProtocol],
+        clock: Clock,
+        pods: Store[core_v1.Pod],
+        nodes: Mapping[str, SimulatedNode],
+        stages: Stages | Callable[[core_v1.Pod], Stages],
+    ) -> None:
+        self._clients = clients
+        self._clock = clock
+        self._pods = pods
+        self._nodes = nodes
+        self._stages = stages
+        self._entered: dict[str, tuple[str, str, float]] = {}
+
+    def observe(self, key: str) -> Observed | None:
+        pod = self._pods.get(key)
+        if pod is None:
+            self._entered.pop(key, None)
+            return None
+        node = self._nodes.get(pod.spec.node_name)
+        if node is None or not node.alive:
+            return None
+        stages = self._stages if isinstance(self._stages, Stages) else self._stages(pod)
+        return Observed(pod, stages, pod.metadata.uid in node.lost)
+
+    def diff(self, observed: Observed) -> Plan | None:
+        step = next_step(observed.pod, observed.stages, lost=observed.lost)
+        return None if step is None else Plan(observed.pod, step)
+
+    async def act(self, plan: Plan) -> Result | None:
+        wait = self._since(plan.pod, plan.step.stage) + plan.step.after - self._clock.monotonic()
+        if wait > 0:
+            return Result(requeue_after=wait)
+        node = self._nodes[plan.pod.spec.node_name]
+        client = self._clients(node.spec.name)
+        try:
+            if plan.step.status is None:
+                await self._delete(client, plan.pod)
+            else:
+                place = Place(node.address, node.pod_address(plan.pod.metadata.uid))
+                await self._patch(client, plan.pod, plan.step.status(place, self._clock.now()))
+        except StatusError as error:
+            if error.reason not in GONE:
+                raise
+            return None  # another pod has this name now, or none: the watch will say so
+        if plan.step.stage == "lost":
+            node.lost.discard(plan.pod.metadata.uid)
+        return None
+
+    def _since(self, pod: core_v1.Pod, stage: str) -> float:
+        """When the pod entered the stage, as far as is remembered here."""
+        key, now = key_of(pod), self._clock.monotonic()
+        known = self._entered.get(key)
+        if known is None or known[:2] != (pod.metadata.uid, stage):
+            known = self._entered[key] = (pod.metadata.uid, stage, now)
+        return known[2]
+
+    async def _delete(self, client: ClientProtocol, pod: core_v1.Pod) -> None:
+        meta = pod.metadata
+        await client.delete(core_v1.PODS, meta.name, meta.namespace, grace_seconds=0, uid=meta.uid)
+        self._entered.pop(key_of(pod), None)
+
+    async def _patch(self, client: ClientProtocol, pod: core_v1.Pod, status: dict[str, Any]) -> None:
+        patch = {"metadata": {"uid": pod.metadata.uid}, "status": status}
+        meta = pod.metadata
+        await client.patch(core_v1.PODS, meta.name, patch, meta.namespace, kind="strategic", subresource="status")
