@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import orjson
+
 from setpoint.api.machinery.status import bad_request
 from setpoint.apiserver.generic_store.objects import Codec, api_version, ordered
 from setpoint.registry.resource import ServedResource
@@ -50,6 +52,45 @@ class Bodies:
         obj, warnings = _decode(body, media, self.node(resource, version), validation)
         return settle(obj, kind, wanted), warnings
 
+    def decode_as(
+        self, body: bytes, media: str, definition: str, kind: str, api_version: str, validation: str
+    ) -> tuple[Object, list[str]]:
+        """A body of another kind than the resource's: a Scale, a Binding, a TokenRequest."""
+        obj, warnings = _decode(body, media, self.definition(definition), validation)
+        return settle(obj, kind, api_version), warnings
+
+    def canonical(self, obj: Object, resource: ServedResource, version: str) -> Object:
+        """A built-in kind's object as its Go struct writes it; changed in place."""
+        node = self.node(resource, version)
+        if node is None or resource.extra.get("custom"):
+            return obj
+        from setpoint.api.machinery.schema.canonical import canonicalise
+
+        return canonicalise(obj, node)
+
+    def patched(
+        self, patched: Any, resource: ServedResource, version: str, validation: str, warnings: list[str], patch: bytes
+    ) -> Object:
+        """What a JSON or merge patch made, decoded as Kubernetes does: from its JSON. Raises 422."""
+        obj, found = _decode(orjson.dumps(patched), "application/json", self.node(resource, version), validation)
+        warnings += found
+        return settle(obj, resource.kind, api_version(resource, version))
+
+    def restored(
+        self,
+        patched: Object,
+        resource: ServedResource,
+        version: str,
+        validation: str,
+        warnings: list[str],
+        patch: Any,
+        body: bytes,
+    ) -> Object:
+        """What a strategic merge patch made. Raises 422."""
+        obj, found = _decode(orjson.dumps(patched), "application/json", self.node(resource, version), validation)
+        warnings += found
+        return settle(obj, resource.kind, api_version(resource, version))
+
     def complete(self, obj: Object, resource: ServedResource, version: str, strategy: Strategy, codec: Codec) -> Object:
         """A decoded object in the stored version with its defaults set."""
         obj = codec.stored(obj, version)
@@ -81,7 +122,17 @@ def _internal(api_version: str) -> str:
 
 
 def _decode(body: bytes, media: str, node: Any, validation: str) -> tuple[Object, list[str]]:
-    import orjson
-
+    if node is not None and (decode := _decoder()) is not None:
+        obj, warnings = decode(body, media, node, validation=validation)
+        return obj, list(warnings)
     obj = orjson.loads(body)
     return obj if isinstance(obj, dict) else {}, []
+
+
+def _decoder() -> Any:
+    """`api.machinery.decode.decode`."""
+    try:
+        from setpoint.api.machinery import decode
+    except ImportError:
+        return None
+    return decode.decode

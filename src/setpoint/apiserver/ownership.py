@@ -68,3 +68,10 @@ def for_update(call: Call, manager: str) -> Callable[[Object, Object], None]:
 
 def _set(call: Call, obj: Object, old: Object | None, view: Object, manager: str) -> None:
     obj["metadata"].pop("managedFields", None)
+
+
+def apply(call: Call, current: Object, applied: Object, manager: str, *, force: bool) -> Object:
+    """Server-side apply of a configuration to the current object."""
+    from setpoint.api.machinery.patch import merge
+
+    return merge.apply(current, applied)

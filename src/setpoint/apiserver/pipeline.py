@@ -13,11 +13,12 @@ from typing import Any, Protocol
 
 import structlog
 
-from setpoint.api.machinery.status import StatusError, internal_error, method_not_allowed
+from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission
+from setpoint.apiserver.handlers.subresources.token import Issuer
 from setpoint.apiserver.inflight import InFlight
 from setpoint.apiserver.measure import Measure
 from setpoint.apiserver.request import Request, Response, text_response
@@ -59,6 +60,7 @@ class Pipeline:
         schemas: Schemas | None = None,
         admission: Admission | None = None,
         authorizer: Authorizer | None = None,
+        issuer: Issuer | None = None,
         in_flight: InFlight | None = None,
     ) -> None:
         self.clock = clock
@@ -67,6 +69,7 @@ class Pipeline:
         self.bodies = Bodies(schemas)
         self.admission: Admission = admission or NoAdmission()
         self.authorizer = authorizer
+        self.issuer = issuer
         self.measure = Measure()
         self.in_flight = in_flight or InFlight()
         self.stores: dict[tuple[str, str], GenericStore] = {}
@@ -152,10 +155,7 @@ class Pipeline:
             if subresource.strategy is None and subresource.name != "status":
                 return _builtin_subresource(subresource.name)
         if resource.virtual:
-            own = self._virtual.get(resource.plural)
-            if own is None:
-                raise method_not_allowed()
-            return own
+            return self._virtual.get(resource.plural) or _builtin_virtual(resource.plural)
         return self._verb(call.info.verb)
 
     def _verb(self, verb: str) -> Handler:
@@ -190,6 +190,12 @@ def _builtin_subresource(name: str) -> Handler:
         return _module_handler(f"subresources.{name}")
     except ModuleNotFoundError:
         raise StatusError(501, "", f"the subresource {name} is not served yet") from None
+
+
+def _builtin_virtual(plural: str) -> Handler:
+    if plural == "bindings":
+        return _builtin_subresource("binding")
+    raise StatusError(501, "", f"the resource {plural} is not served yet")
 
 
 def _timed_out() -> StatusError:

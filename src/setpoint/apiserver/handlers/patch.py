@@ -1,0 +1,114 @@
+"""PATCH: JSON patch, merge patch, strategic merge patch; server-side apply goes on to `handlers.apply`.
+
+The patch is applied to the object in the version of the URL, on the pending head, and again when another write came between.
+Source: apiserver `endpoints/handlers/patch.go`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.status import StatusError, bad_request, invalid, invalid_object
+from setpoint.apiserver import answers, ownership
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store import update as updating
+from setpoint.apiserver.handlers.update import check_identity, strategy_of
+from setpoint.apiserver.negotiation import accepted
+from setpoint.apiserver.options import WriteOptions, manager_of, write_options
+from setpoint.apiserver.request import Response
+from setpoint.registry.strategy import Object
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_YAML = "application/apply-patch+yaml"
+APPLY_CBOR = "application/apply-patch+cbor"
+_BUILT_IN = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_YAML, APPLY_CBOR)
+_CUSTOM = (JSON_PATCH, MERGE_PATCH, APPLY_YAML, APPLY_CBOR)
+
+
+async def handle(call: Call) -> Response:
+    request, store, info = call.request, call.store, call.info
+    media = patch_type(call)
+    call.form = accepted(request, answers.OBJECT_FORMS)
+    if media == APPLY_YAML:
+        from setpoint.apiserver.handlers import apply
+
+        return await apply.handle(call)
+    options = write_options(request, "PatchOptions")
+    patch = read_patch(request.body, media)
+    strategy = strategy_of(call)
+    resource, version = call.resource, call.version
+    warnings: list[str] = []
+
+    async def compute(old: Object) -> Object:
+        warnings.clear()
+        current = store.codec.served(old, version)
+        patched = apply_patch(call, current, patch, media, options, warnings)
+        check_identity(call, patched)
+        return call.bodies.complete(patched, resource, version, strategy, store.codec)
+
+    change = updating.Update(
+        name=info.name,
+        compute=compute,
+        strategy=strategy,
+        own=ownership.for_update(call, manager_of(options, request)),
+        patch=True,
+    )
+    outcome = await updating.update(store, call.context("UPDATE", options), change)
+    call.warnings[:0] = warnings
+    return answers.object_answer(call, outcome.record)
+
+
+def patch_type(call: Call) -> str:
+    """The Content-Type, which must be one that this resource takes. Raises 415."""
+    custom = bool(call.resource.extra.get("custom"))
+    media = call.request.header("content-type").partition(";")[0].strip().lower()
+    if media not in _BUILT_IN:
+        raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+    if custom and media not in _CUSTOM:
+        listed = ", ".join(_CUSTOM[:-1])
+        raise StatusError(
+            415,
+            "UnsupportedMediaType",
+            f"the body of the request was in an unknown format - accepted media types include: {listed}",
+        )
+    return media
+
+
+def read_patch(body: bytes, media: str) -> Any:
+    """The patch document. Raises 400."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        detail = "unexpected end of JSON input" if not body else str(error)
+        raise bad_request(detail if media == STRATEGIC_PATCH else f"error decoding patch: {detail}") from None
+
+
+def apply_patch(
+    call: Call, current: Object, patch: Any, media: str, options: WriteOptions, warnings: list[str]
+) -> Object:
+    """The patched object, decoded as a body is: canonical, of the URL's kind. Raises 400, 413, 415, 422."""
+    node = call.bodies.node(call.resource, call.version)
+    if media == STRATEGIC_PATCH:
+        from setpoint.api.machinery.patch import restore, strategic
+
+        patched = strategic.apply(current, patch, node)
+        restore.check(patched, patch or {}, node)
+        return call.bodies.restored(patched, call.resource, call.version, options.validation, warnings, patch, call.request.body)
+    if media == JSON_PATCH:
+        from setpoint.api.machinery.patch import json_patch
+
+        patched = json_patch.apply(orjson.loads(orjson.dumps(current)), patch, validation=options.validation)
+    else:
+        from setpoint.api.machinery.patch import merge
+
+        patched = merge.apply(current, patch)
+    return call.bodies.patched(patched, call.resource, call.version, options.validation, warnings, call.request.body)
+
+
+def invalid_result(document: str, detail: str) -> StatusError:
+    """422 for a patch whose result is no object of the kind."""
+    return invalid_object("", "", "", [invalid("patch", document, detail)])

@@ -1,0 +1,112 @@
+"""`binding`: the scheduler's decision. Sets `spec.nodeName` once and marks the pod as scheduled.
+
+Source: Kubernetes `registry/core/pod/storage` (BindingREST, assignPod).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.api.machinery.status import bad_request, invalid_object, not_supported, required
+from setpoint.apiserver import answers
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store import update as updating
+from setpoint.apiserver.generic_store.store import GenericStore
+from setpoint.apiserver.negotiation import accepted, body_type
+from setpoint.apiserver.options import write_options
+from setpoint.apiserver.request import Response
+from setpoint.kit.clock import rfc3339
+from setpoint.registry.strategy import Context, Object, Strategy
+
+_DEFINITION = "io.k8s.api.core.v1.Binding"
+
+
+class _Assign(Strategy):
+    """Changes exactly what binding changes: no hook of the pod's own endpoint has a say."""
+
+    def validate(self, context: Context, obj: Object) -> list[Any]:
+        return []
+
+
+_ASSIGN = _Assign()
+
+
+async def handle(call: Call) -> Response:
+    """POST to `pods/<name>/binding`, or to `bindings` with the pod's name in the body."""
+    call.form = accepted(call.request, answers.OBJECT_FORMS)
+    options = write_options(call.request, "CreateOptions")
+    media = body_type(call.request)
+    binding, warnings = call.bodies.decode_as(call.request.body, media, _DEFINITION, "Binding", "v1", options.validation)
+    call.warnings += warnings
+    metadata, info = binding["metadata"], call.info
+    given = metadata.get("namespace")
+    if given and given != info.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    name = info.name or metadata.get("name", "")
+    if metadata.get("name") and metadata["name"] != name:
+        raise bad_request(f"name in URL does not match name in Binding object: {name}, {metadata['name']}")
+    _check(binding, name)
+    store = call.pipeline.stores["", "pods"]
+    context = call.context("CREATE", options)
+    context.namespace, context.name, context.subresource = info.namespace, name, "binding"
+    await store.admission.admit(store.request(context, "CREATE", binding, None))
+    await store.admission.validate(store.request(context, "CREATE", binding, None))
+    await _assign(store, context, name, binding)
+    return answers.value_answer(call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201)
+
+
+def _check(binding: Object, name: str) -> None:
+    target = binding.get("target") or {}
+    errors = []
+    if target.get("kind") not in (None, "", "Node"):
+        errors.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
+    if not target.get("name"):
+        errors.append(required("target.name"))
+    if errors:
+        raise invalid_object("", "Binding", binding["metadata"].get("name", name), errors)
+
+
+async def _assign(store: GenericStore, context: Context, name: str, binding: Object) -> None:
+    node = binding["target"]["name"]
+    wanted = binding["metadata"]
+
+    async def compute(old: Object) -> Object:
+        meta, spec = old["metadata"], old.get("spec") or {}
+        if wanted.get("uid") and wanted["uid"] != meta["uid"]:
+            why = f"Precondition failed: UID in precondition: {wanted['uid']}, UID in object meta: {meta['uid']}"
+            raise store.conflict(name, why)
+        if meta.get("deletionTimestamp"):
+            raise store.conflict(name, f"pod {name} is being deleted, cannot be assigned to a host")
+        if spec.get("nodeName"):
+            raise store.conflict(name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
+        if spec.get("schedulingGates"):
+            raise store.conflict(name, f"pod {name} has non-empty .spec.schedulingGates")
+        return _bound(store, old, node, wanted)
+
+    change = updating.Update(name=name, compute=compute, strategy=_ASSIGN, patch=True)
+    await updating.update(_Without(store), context, change)
+
+
+def _bound(store: GenericStore, old: Object, node: str, wanted: Object) -> Object:
+    metadata = dict(old["metadata"])
+    for field in ("annotations", "labels"):
+        if wanted.get(field):
+            metadata[field] = {**(metadata.get(field) or {}), **wanted[field]}
+    status = dict(old.get("status") or {})
+    conditions = [dict(condition) for condition in status.get("conditions") or ()]
+    now = rfc3339(store.clock.now())
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    if "generation" in metadata:
+        scheduled = {"type": "PodScheduled", "observedGeneration": metadata["generation"], **scheduled}
+    status["conditions"] = [condition for condition in conditions if condition["type"] != "PodScheduled"]
+    status["conditions"].append(scheduled)
+    return {**old, "metadata": metadata, "spec": {**(old.get("spec") or {}), "nodeName": node}, "status": status}
+
+
+class _Without(GenericStore):
+    """The pods' store as binding writes to it: admission has seen the Binding, it does not see the pod's change."""
+
+    def __init__(self, store: GenericStore) -> None:
+        from setpoint.apiserver.generic_store.store import NoAdmission
+
+        super().__init__(store.resource, store.store, store.clock, NoAdmission())

@@ -1,0 +1,107 @@
+"""`eviction`: a deletion that asks PodDisruptionBudgets first.
+
+Source: Kubernetes `registry/core/pod/storage/eviction.go`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.api.machinery import selectors
+from setpoint.api.machinery.status import StatusError, bad_request
+from setpoint.apiserver import answers
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store import delete as deleting
+from setpoint.apiserver.generic_store.delete import Deletion
+from setpoint.apiserver.negotiation import accepted, body_type
+from setpoint.apiserver.options import WriteOptions, write_options
+from setpoint.apiserver.request import Response
+from setpoint.registry.strategy import Object
+
+_DEFINITION = "io.k8s.api.policy.v1.Eviction"
+
+
+async def handle(call: Call) -> Response:
+    call.form = accepted(call.request, answers.OBJECT_FORMS)
+    options = write_options(call.request, "CreateOptions")
+    media = body_type(call.request)
+    eviction, warnings = call.bodies.decode_as(
+        call.request.body, media, _DEFINITION, "Eviction", "policy/v1", options.validation
+    )
+    call.warnings += warnings
+    name = call.info.name
+    given = eviction["metadata"].get("name")
+    if given and given != name:
+        raise bad_request(f"name in URL does not match name in Eviction object: {name}, {given}")
+    pod = call.store.codec.decode(await call.store.head(call.info.namespace, name))
+    asked = eviction.get("deleteOptions") or {}
+    dry_run = options.dry_run or bool(asked.get("dryRun"))
+    if not _ignores_budgets(pod):
+        await _ask_budgets(call, pod)
+    conditions = asked.get("preconditions") or {}
+    deletion = Deletion(
+        grace=asked.get("gracePeriodSeconds"),
+        propagation=asked.get("propagationPolicy") or "",
+        uid=conditions.get("uid"),
+        version=conditions.get("resourceVersion"),
+    )
+    context = call.context("DELETE", WriteOptions("DeleteOptions", dry_run=dry_run))
+    context.subresource = ""
+    await deleting.delete(call.store, context, name, deletion)
+    return answers.value_answer(call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201)
+
+
+def _ignores_budgets(pod: Object) -> bool:
+    """Pods that are over, not yet running, or already going do not count for a budget."""
+    phase = (pod.get("status") or {}).get("phase")
+    return phase in ("Succeeded", "Failed", "Pending") or bool(pod["metadata"].get("deletionTimestamp"))
+
+
+async def _ask_budgets(call: Call, pod: Object) -> None:
+    budgets = call.pipeline.stores.get(("policy", "poddisruptionbudgets"))
+    if budgets is None:
+        return
+    page = await call.pipeline.store.list(budgets.resource.prefix(call.info.namespace))
+    found = [obj for obj in map(budgets.codec.decode, page.records) if _covers(obj, pod)]
+    if len(found) > 1:
+        raise StatusError(
+            500, "InternalError", "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        )
+    if found:
+        await _take_one(call, found[0], pod)
+
+
+def _covers(budget: Object, pod: Object) -> bool:
+    selector = (budget.get("spec") or {}).get("selector")
+    return selector is not None and selectors.from_object(selector).matches(pod["metadata"].get("labels") or {})
+
+
+async def _take_one(call: Call, budget: Object, pod: Object) -> None:
+    status, name = budget.get("status") or {}, budget["metadata"]["name"]
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        raise _refused(f"The disruption budget {name} is still being processed by the server.", 10)
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed <= 0:
+        needs = f"needs {status.get('desiredHealthy', 0)} healthy pods and has {status.get('currentHealthy', 0)} currently"
+        raise _refused(f"The disruption budget {name} {needs}", 0)
+    await _count(call, budget, pod, allowed)
+
+
+async def _count(call: Call, budget: Object, pod: Object, allowed: int) -> None:
+    """Note the disruption in the budget, so that the next eviction counts with it."""
+    from setpoint.apiserver.generic_store.objects import encoder
+    from setpoint.kit.clock import rfc3339
+
+    store = call.pipeline.stores["policy", "poddisruptionbudgets"]
+    meta = budget["metadata"]
+    disrupted = {**(budget["status"].get("disruptedPods") or {}), pod["metadata"]["name"]: rfc3339(call.clock.now())}
+    budget["status"] = {**budget["status"], "disruptionsAllowed": allowed - 1, "disruptedPods": disrupted}
+    key = store.key(meta["namespace"], meta["name"])
+    await store.store.update(key, encoder(store.strategy, budget), expect=int(meta["resourceVersion"]))
+
+
+def _refused(why: str, seconds: int) -> StatusError:
+    details: dict[str, Any] = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
+    if seconds:
+        details["retryAfterSeconds"] = seconds
+    return StatusError(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.", details)

@@ -1,0 +1,115 @@
+"""`scale`: `spec.replicas` of a workload, read and written as an `autoscaling/v1 Scale`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery import selectors
+from setpoint.api.machinery.status import StatusError, bad_request, invalid, invalid_object
+from setpoint.apiserver import answers, ownership
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store import update as updating
+from setpoint.apiserver.handlers import patch as patching
+from setpoint.apiserver.handlers.update import check_identity, check_uid
+from setpoint.apiserver.negotiation import accepted, body_type
+from setpoint.apiserver.options import WriteOptions, manager_of, write_options
+from setpoint.apiserver.request import Response
+from setpoint.registry.resource import ServedResource
+from setpoint.registry.strategy import Object
+from setpoint.storage.protocol import Record
+
+_KIND, _VERSION = "Scale", "autoscaling/v1"
+_DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
+_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+async def handle(call: Call) -> Response:
+    call.form = accepted(call.request, answers.OBJECT_FORMS)
+    if call.info.verb == "get":
+        record = await call.store.get(call.info.namespace, call.info.name)
+        return answers.value_answer(call, scale_of(call.store.codec.decode(record), call.resource))
+    if call.info.verb == "update":
+        options = write_options(call.request, "UpdateOptions")
+        scale, warnings = _decode(call, call.request.body, body_type(call.request), options)
+        call.warnings += warnings
+        return await _write(call, options, lambda _: scale)
+    return await _patch(call)
+
+
+async def _patch(call: Call) -> Response:
+    media = patching.patch_type(call)
+    options = write_options(call.request, "PatchOptions", apply=media == patching.APPLY_YAML)
+    patch = patching.read_patch(call.request.body, media)
+
+    def patched(current: Object) -> Object:
+        if media == patching.JSON_PATCH:
+            from setpoint.api.machinery.patch import json_patch
+
+            result = json_patch.apply(current, patch, validation=options.validation)
+        else:
+            from setpoint.api.machinery.patch import merge
+
+            result = merge.apply(current, patch)
+        return _decode(call, orjson.dumps(result), "application/json", options)[0]
+
+    return await _write(call, options, patched)
+
+
+def _decode(call: Call, body: bytes, media: str, options: WriteOptions) -> tuple[Object, list[str]]:
+    return call.bodies.decode_as(body, media, _DEFINITION, _KIND, _VERSION, options.validation)
+
+
+async def _write(call: Call, options: WriteOptions, make: Any) -> Response:
+    strategy = call.resource.strategy
+
+    async def compute(old: Object) -> Object:
+        scale = make(scale_of(old, call.resource))
+        check_identity(call, scale)
+        check_uid(call, scale["metadata"].get("uid"), old["metadata"]["uid"])
+        replicas = (scale.get("spec") or {}).get("replicas") or 0
+        if replicas < 0:
+            error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+            raise invalid_object("autoscaling", _KIND, call.info.name, [error])
+        metadata = {**old["metadata"], "resourceVersion": scale["metadata"].get("resourceVersion") or ""}
+        return {**old, "metadata": metadata, "spec": {**old.get("spec", {}), "replicas": replicas}}
+
+    change = updating.Update(
+        name=call.info.name,
+        compute=compute,
+        strategy=strategy,
+        own=ownership.for_update(call, manager_of(options, call.request)),
+        patch=True,
+    )
+    outcome = await updating.update(call.store, call.context("UPDATE", options), change)
+    return answers.value_answer(call, scale_of(_object(outcome.record), call.resource))
+
+
+def _object(record: Record) -> Object:
+    obj: Object = orjson.loads(record.value)
+    return obj
+
+
+def scale_of(obj: Object, resource: ServedResource) -> Object:
+    """The Scale of a workload; its selector as text."""
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    scale_spec = {"replicas": spec["replicas"]} if spec.get("replicas") else {}
+    out: dict[str, Any] = {"replicas": status.get("replicas") or 0}
+    if selector := _selector(spec, resource):
+        out["selector"] = selector
+    metadata = {name: obj["metadata"][name] for name in _METADATA if name in obj["metadata"]}
+    return {"kind": _KIND, "apiVersion": _VERSION, "metadata": metadata, "spec": scale_spec, "status": out}
+
+
+def _selector(spec: Object, resource: ServedResource) -> str:
+    selector = spec.get("selector")
+    if not selector:
+        return ""
+    if resource.kind == "ReplicationController":
+        return str(selectors.from_labels(selector))
+    return selectors.to_string(selector)
+
+
+def refuse(message: str) -> StatusError:
+    return bad_request(message)

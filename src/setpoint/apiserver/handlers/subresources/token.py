@@ -1,0 +1,37 @@
+"""`token` of a service account: asks the injected issuer for a token (TokenRequest)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver import answers
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.negotiation import accepted, body_type
+from setpoint.apiserver.options import write_options
+from setpoint.apiserver.request import Response
+from setpoint.registry.strategy import Object
+
+_DEFINITION = "io.k8s.api.authentication.v1.TokenRequest"
+
+
+class Issuer(Protocol):
+    """Fills `status` of a TokenRequest for a service account; raises StatusError 422 for one that asks for too much."""
+
+    async def issue(self, account: Object, request: Object, *, dry_run: bool) -> Object: ...
+
+
+async def handle(call: Call) -> Response:
+    call.form = accepted(call.request, answers.OBJECT_FORMS)
+    options = write_options(call.request, "CreateOptions")
+    media = body_type(call.request)
+    request, warnings = call.bodies.decode_as(
+        call.request.body, media, _DEFINITION, "TokenRequest", "authentication.k8s.io/v1", options.validation
+    )
+    call.warnings += warnings
+    account = call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
+    issuer = call.pipeline.issuer
+    if issuer is None:
+        raise StatusError(501, "", "this server issues no tokens")
+    request["metadata"] = {"name": call.info.name, "namespace": call.info.namespace}
+    return answers.value_answer(call, await issuer.issue(account, request, dry_run=options.dry_run), 201)

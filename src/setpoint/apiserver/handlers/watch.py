@@ -1,0 +1,187 @@
+"""Watches: a stream of events from a version on.
+
+`transition` decides what an event is for a watcher with selectors (B05); lines are encoded once per event and form and shared
+by all watchers (`Event.lines`); what is ready together goes out in one write.
+Source: apiserver `storage/cacher/cache_watcher.go`, `endpoints/handlers/watch.go`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+
+from setpoint.api.machinery.status import StatusError, bad_request, expired
+from setpoint.apiserver import answers, versions
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store import read
+from setpoint.apiserver.negotiation import accepted
+from setpoint.apiserver.options import ListOptions, list_options
+from setpoint.apiserver.request import Response
+from setpoint.apiserver.selecting import Scope, scope_of
+from setpoint.apiserver.watch_lines import Lines
+from setpoint.storage.protocol import Compacted, Event, Future, Lagged, Record, Unavailable, Watch
+
+#: seconds between bookmarks, and before the end when the last one comes
+_BOOKMARK_PERIOD = 60.0
+_LAST_BOOKMARK = 2.0
+#: seconds after which a watch ends that asked for no time: this, to twice this
+_MIN_TIMEOUT = 1800.0
+
+
+async def handle(call: Call) -> Response:
+    info, request = call.info, call.request
+    call.form = accepted(request, ("Table", "PartialObjectMetadata"), stream=True, collection=True)
+    options = list_options(request.query, watch=True)
+    scope = scope_of(call, options)
+    if info.old_watch and info.name:
+        scope = _of_one(call, options, scope)
+    wanted = versions.parse(options.resource_version)
+    headers = {"Content-Type": "application/json"} if not call.form.kind else answers.headers(call.form)
+    try:
+        stream = await _open(call, options, scope, wanted)
+    except Compacted as error:
+        message = f"too old resource version: {wanted} ({error.oldest})"
+        stream = _failure(call, expired(message))
+    return Response(200, headers, stream=stream, warnings=call.warnings)
+
+
+def _of_one(call: Call, options: ListOptions, scope: Scope) -> Scope:
+    """The scope of the old `/watch/…/<name>` path."""
+    asked = options.fields.exact("metadata.name")
+    if asked is not None and asked != call.info.name:
+        raise bad_request("fieldSelector metadata.name doesn't match requested name")
+    name, matches = call.info.name, scope.matches
+    if matches is None:
+        return Scope(scope.prefix, "", lambda selection: selection.fields["metadata.name"] == name, selective=True)
+    return Scope(
+        scope.prefix, "", lambda selection: selection.fields["metadata.name"] == name and matches(selection), selective=True
+    )
+
+
+async def _failure(call: Call, error: StatusError) -> AsyncIterator[bytes]:
+    """A watch that cannot be: 200 and one ERROR event (B01)."""
+    yield Lines(call).error(error)
+
+
+async def _open(call: Call, options: ListOptions, scope: Scope, wanted: int) -> AsyncIterator[bytes]:
+    """Start watching before the answer begins, so that nothing is missed. Raises Compacted."""
+    store, lines = call.store.store, Lines(call)
+    state = options.initial_events if options.initial_events is not None else wanted == 0
+    initial: Sequence[Record] = ()
+    if state:
+        if wanted:
+            await versions.catch_up(store, wanted)
+        found = await read.find(
+            store, call.store.codec, scope.prefix, revision=0, start="", limit=0, matches=scope.matches
+        )
+        initial, after = found.records, found.revision
+    else:
+        after = wanted or store.revision
+    if after > store.revision:
+        return _run(call, options, scope, lines, (), None, after)
+    watch = await store.watch(scope.prefix, after=after)
+    return _run(call, options, scope, lines, initial, watch, after)
+
+
+async def _run(
+    call: Call,
+    options: ListOptions,
+    scope: Scope,
+    lines: Lines,
+    initial: Sequence[Record],
+    watch: Watch | None,
+    after: int,
+) -> AsyncIterator[bytes]:
+    timeout = options.timeout or _MIN_TIMEOUT * (1.0 + random.random())  # noqa: S311 - spreads re-lists, no secret
+    pace = _Pace(call, timeout, bookmarks=options.bookmarks)
+    try:
+        if watch is None:
+            watch = await _reach(call, pace, scope, after)
+            if watch is None:
+                return
+        async with watch:
+            for first in range(0, len(initial), read.SLICE):
+                yield lines.added(initial[first : first + read.SLICE])
+            if options.initial_events and options.bookmarks:
+                yield lines.bookmark(after, initial_end=True)
+            while True:
+                events = watch.ready() or await pace.next(watch)
+                if events is None:
+                    break
+                chunk = lines.events(events, scope.matches)
+                if not events and options.bookmarks and pace.bookmark_due():
+                    chunk = lines.bookmark(watch.progress)
+                if chunk:
+                    yield chunk
+    except (Lagged, Unavailable):
+        return  # the client lists again
+    finally:
+        pace.stop()
+
+
+async def _reach(call: Call, pace: _Pace, scope: Scope, after: int) -> Watch | None:
+    """Watch from a version that has not happened yet, once it has; None when the time is over before."""
+    store = call.store.store
+    while not pace.over():
+        if await store.wait_for(after, min(1.0, pace.left())):
+            try:
+                return await store.watch(scope.prefix, after=after)
+            except Future:
+                continue
+    return None
+
+
+class _Pace:
+    """When a watch sends bookmarks and when it ends. One timer at a time, whatever the number of events."""
+
+    def __init__(self, call: Call, timeout: float, *, bookmarks: bool) -> None:
+        self._clock = call.clock
+        self._end = self._clock.monotonic() + timeout
+        self._bookmarks = bookmarks
+        self._bookmark = self._next_bookmark()
+        self._timer: asyncio.Future[None] | None = None
+        self._scope: asyncio.Timeout | None = None
+
+    def left(self) -> float:
+        return self._end - self._clock.monotonic()
+
+    def over(self) -> bool:
+        return self.left() <= 0
+
+    def _next_bookmark(self) -> float:
+        now = self._clock.monotonic()
+        last = self._end - _LAST_BOOKMARK
+        due = now + _BOOKMARK_PERIOD
+        return last if now < last < due else due
+
+    def bookmark_due(self) -> bool:
+        """Whether a bookmark is to be sent now; the next one is then reckoned."""
+        if self._clock.monotonic() < self._bookmark:
+            return False
+        self._bookmark = self._next_bookmark()
+        return True
+
+    async def next(self, watch: Watch) -> Sequence[Event] | None:
+        """The next events; none when a bookmark is due; None when the watch is over."""
+        due = min(self._end, self._bookmark) if self._bookmarks else self._end
+        if self._clock.monotonic() >= due:
+            return None if self.over() else ()
+        if self._timer is None or self._timer.done():
+            self._timer = asyncio.ensure_future(self._clock.sleep(due - self._clock.monotonic()))
+            self._timer.add_done_callback(self._ring)
+        try:
+            async with asyncio.timeout(None) as self._scope:
+                return await watch.next()
+        except TimeoutError:
+            return None if self.over() else ()
+        finally:
+            self._scope = None
+
+    def _ring(self, timer: asyncio.Future[None]) -> None:
+        if self._scope is not None and not timer.cancelled():
+            self._scope.reschedule(asyncio.get_running_loop().time())
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()

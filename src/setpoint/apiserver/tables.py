@@ -1,0 +1,86 @@
+"""Tables: how a server prints objects for `kubectl get` (KEP-1555, `meta.k8s.io/v1 Table`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from setpoint.apiserver import partial
+from setpoint.apiserver.call import Call
+from setpoint.registry.resource import Table
+from setpoint.registry.strategy import Column, Object
+from setpoint.storage.protocol import Record
+
+_NAME = Column(
+    "Name",
+    "string",
+    "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to "
+    "request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and "
+    "configuration definition. Cannot be updated. More info: "
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
+    "name",
+)
+_CREATED = Column(
+    "Created At",
+    "date",
+    "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set "
+    "in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and "
+    "is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+)
+
+
+def _default_cells(obj: Object, now: float) -> list[Any]:
+    metadata = obj["metadata"]
+    return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+
+#: what a kind without columns of its own shows
+DEFAULT = Table((_NAME, _CREATED), _default_cells)
+
+
+def table(
+    call: Call, records: Sequence[Record], revision: int, metadata: dict[str, Any] | None = None, *, headers: bool = True
+) -> dict[str, Any]:
+    """A Table of `records`; `headers` off leaves the columns out, as in a watch after the first event."""
+    layout, now = call.resource.table or DEFAULT, call.clock.now()
+    content = call.request.parameter("includeObject", "Metadata")
+    return {
+        **empty(metadata or {"resourceVersion": str(revision)}, call.form.version, call, headers=headers),
+        "rows": [_row(call, layout, record, content, now) for record in records],
+    }
+
+
+def empty(metadata: dict[str, Any], version: str, call: Call, *, headers: bool = True) -> dict[str, Any]:
+    """A Table without rows."""
+    layout = call.resource.table or DEFAULT
+    return {
+        "kind": "Table",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": metadata,
+        "columnDefinitions": [_definition(column) for column in layout.columns] if headers else None,
+        "rows": [],
+    }
+
+
+def _definition(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "format": column.format,
+        "description": column.description,
+        "priority": column.priority,
+    }
+
+
+def _row(call: Call, layout: Table, record: Record, content: str, now: float) -> dict[str, Any]:
+    obj = call.store.codec.decode(record)
+    row: dict[str, Any] = {"cells": layout.cells(obj, now)}
+    if content == "Object":
+        row["object"] = call.store.codec.served(obj, call.version)
+    elif content == "None":
+        row["object"] = None
+    else:
+        row["object"] = partial.one(obj["metadata"], call.form.version)
+    return row
+
