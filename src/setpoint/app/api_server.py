@@ -13,6 +13,7 @@ from setpoint.api.machinery.user import ADMIN, UserInfo
 from setpoint.apiserver.authentication import Authentication
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.static_tokens import StaticTokens
+from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject, service_account_key
@@ -46,7 +47,13 @@ class ApiServer:
         self._objects = Objects(self._store)
         self._tokens = ServiceAccountTokens(service_account_key(self.data.pki).key, self._objects, clock)
         self._proxy = KubeletProxy(self._node, self.authority.certificate_file, self._kubelet_client())
-        self.pipeline = make_pipeline(self._store, clock, address=f"{options.host}:{options.port or DEFAULT_PORT}")
+        self.pipeline = make_pipeline(
+            self._store,
+            clock,
+            address=f"{options.host}:{options.port or DEFAULT_PORT}",
+            tokens=TokenRequests(self._tokens, self._objects, clock),
+            kubelet=self._proxy,
+        )
         self._http = HttpServer(self.pipeline, Authentication(self._authenticators()))
 
     @property

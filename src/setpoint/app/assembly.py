@@ -8,9 +8,13 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery.schema import trees
+from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.authorization import AnyAuthenticated
+from setpoint.apiserver.call import Call
 from setpoint.apiserver.discovery import Discovery
+from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pipeline import Pipeline
+from setpoint.apiserver.request import Response
 from setpoint.kit.clock import Clock
 from setpoint.registry.table import GROUPS, RESOURCES
 from setpoint.storage.protocol import NotFound, Store
@@ -34,10 +38,38 @@ class Objects:
         return found
 
 
-def make_pipeline(store: Store, clock: Clock, *, address: str) -> Pipeline:
+def make_pipeline(
+    store: Store,
+    clock: Clock,
+    *,
+    address: str,
+    tokens: TokenRequests | None = None,
+    kubelet: KubeletProxy | None = None,
+) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource; `address` is where clients reach it (`host:port`)."""
-    pipeline = Pipeline(RESOURCES, store, clock, schemas=trees.load(MINOR), authorizer=AnyAuthenticated())
+    pipeline = Pipeline(RESOURCES, store, clock, schemas=trees.load(MINOR), authorizer=AnyAuthenticated(), issuer=tokens)
+    if kubelet is not None:
+        _mount_streams(pipeline, kubelet)
     discovery = Discovery(lambda: GROUPS, lambda: RESOURCES, address)
     pipeline.mount("/api", discovery.handle)
     pipeline.mount("/apis", discovery.handle)
     return pipeline
+
+
+def _mount_streams(pipeline: Pipeline, kubelet: KubeletProxy) -> None:
+    """Logs, exec and attach of pods, passed on to their nodes."""
+
+    async def pod_of(call: Call) -> Mapping[str, Any]:
+        return call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
+
+    async def log(call: Call) -> Response:
+        return await kubelet.logs(call.request, await pod_of(call))
+
+    async def execute(call: Call) -> Response:
+        return await kubelet.stream(call.request, await pod_of(call), "exec")
+
+    async def attach(call: Call) -> Response:
+        return await kubelet.stream(call.request, await pod_of(call), "attach")
+
+    for name, handler in (("pods/log", log), ("pods/exec", execute), ("pods/attach", attach)):
+        pipeline.subresource(name, handler)

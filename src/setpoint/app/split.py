@@ -1,7 +1,7 @@
 """`--split`: API server, controllers with scheduler, and each node agent as processes of their own.
 
-A launcher starts them in order and ends them in reverse. It does not restart a part that dies: it says which one died and how to
-start it again, so that the death of a part can be watched. The parts find their options in `run/options.json` (nothing secret) and
+A launcher starts them in order and ends them in reverse. It does not restart a part that dies: it says which one died and how
+to start it again, so that the death of a part can be watched. The parts find their options in `run/options.json` (no secrets) and
 their identity in a kubeconfig of their own.
 """
 

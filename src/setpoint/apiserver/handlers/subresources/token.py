@@ -33,5 +33,4 @@ async def handle(call: Call) -> Response:
     issuer = call.pipeline.issuer
     if issuer is None:
         raise StatusError(501, "", "this server issues no tokens")
-    request["metadata"] = {"name": call.info.name, "namespace": call.info.namespace}
     return answers.value_answer(call, await issuer.issue(account, request, dry_run=options.dry_run), 201)

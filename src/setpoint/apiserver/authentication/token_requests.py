@@ -1,0 +1,86 @@
+"""TokenRequest: what may be asked for, and the answer. Source: `registry/core/serviceaccount/storage/token.go`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.api.machinery.status import FieldError, bad_request, conflict, invalid, invalid_object, not_found
+from setpoint.apiserver.authentication.service_accounts import Bound, Objects, ServiceAccountTokens
+from setpoint.kit.clock import Clock, rfc3339
+
+GROUP, KIND = "authentication.k8s.io", "TokenRequest"
+_DEFAULT_SECONDS = 3600
+_MIN_SECONDS = 600
+_MAX_SECONDS = 1 << 32
+_BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+
+
+class TokenRequests:
+    """Answers TokenRequests for service accounts; raises StatusError for what may not be asked."""
+
+    def __init__(self, tokens: ServiceAccountTokens, objects: Objects, clock: Clock) -> None:
+        self._tokens = tokens
+        self._objects = objects
+        self._clock = clock
+
+    async def issue(self, account: Mapping[str, Any], request: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
+        """The request with its metadata, defaults and, unless it is a dry run, the token."""
+        metadata, owner = request.setdefault("metadata", {}), account["metadata"]
+        self._check_metadata(metadata, owner)
+        spec = request.setdefault("spec", {})
+        spec.setdefault("expirationSeconds", _DEFAULT_SECONDS)
+        if errors := _spec_errors(spec["expirationSeconds"]):
+            raise invalid_object(GROUP, KIND, "", errors)
+        spec["audiences"] = spec.get("audiences") or [self._tokens.issuer]
+        bound = await self._bound(spec.get("boundObjectRef"), owner["namespace"])
+        spec.setdefault("boundObjectRef", None)
+        metadata |= {"name": owner["name"], "namespace": owner["namespace"], "uid": owner["uid"]}
+        metadata["creationTimestamp"] = rfc3339(self._clock.now())
+        token, expires = "", self._clock.now() + spec["expirationSeconds"]
+        if not dry_run:
+            token, expires = self._tokens.issue(
+                owner["namespace"], account, audiences=spec["audiences"], seconds=spec["expirationSeconds"], bound=bound
+            )
+        request["status"] = {"token": token, "expirationTimestamp": rfc3339(expires)}
+        return request
+
+    def _check_metadata(self, metadata: Mapping[str, Any], owner: Mapping[str, Any]) -> None:
+        name, namespace = metadata.get("name", ""), metadata.get("namespace", "")
+        errors = []
+        if name not in ("", owner["name"]):
+            errors.append(invalid("metadata.name", name, "must match the service account name if specified"))
+        if namespace not in ("", owner["namespace"]):
+            errors.append(invalid("metadata.namespace", namespace, "must match the service account namespace if specified"))
+        if errors:
+            raise invalid_object(GROUP, KIND, owner["name"], errors)
+
+    async def _bound(self, reference: Mapping[str, Any] | None, namespace: str) -> list[Bound]:
+        """What the token lives with: the object named, and of a pod its node."""
+        if not reference:
+            return []
+        kind, version, name = (reference.get(key, "") for key in ("kind", "apiVersion", "name"))
+        if kind not in _BINDABLE or version != "v1":
+            group, _, short = version.rpartition("/")
+            raise bad_request(f"cannot bind token to object of type {group}/{short}, Kind={kind}")
+        found = await self._objects.find(_BINDABLE[kind], "" if kind == "Node" else namespace, name)
+        if found is None:
+            raise not_found("", _BINDABLE[kind], name)
+        uid = found["metadata"]["uid"]
+        if (wanted := reference.get("uid", "")) and wanted != uid:
+            why = f"the UID in the bound object reference ({wanted}) does not match the UID in record. "
+            raise conflict("", _BINDABLE[kind], name, why + "The object might have been deleted and then recreated")
+        bound = [Bound(kind, name, uid)]
+        node = found.get("spec", {}).get("nodeName", "") if kind == "Pod" else ""
+        if node and (held := await self._objects.find("nodes", "", node)) is not None:
+            bound.append(Bound("Node", node, held["metadata"]["uid"]))
+        return bound
+
+
+def _spec_errors(seconds: int) -> list[FieldError]:
+    field = "spec.expirationSeconds"
+    if seconds < _MIN_SECONDS:
+        return [invalid(field, seconds, "may not specify a duration less than 10 minutes")]
+    if seconds > _MAX_SECONDS:
+        return [invalid(field, seconds, "may not specify a duration larger than 2^32 seconds")]
+    return []

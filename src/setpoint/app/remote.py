@@ -1,0 +1,53 @@
+"""Parts that reach the API server over HTTP: processes of `--split`, and tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from setpoint.app import parts
+from setpoint.app.data_dir import DataDir
+from setpoint.app.options import Options, StartError
+from setpoint.client.client import Client
+from setpoint.client.kubeconfig import KubeconfigError, load
+from setpoint.client.transports.http import HttpTransport
+from setpoint.kit import looplag
+from setpoint.kit.clock import RealClock
+from setpoint.kit.tasks import Tasks
+
+
+def connect(kubeconfig: Path, agent: str) -> tuple[Client, HttpTransport]:
+    """A client for the server and identity of a kubeconfig; close the transport in the end. Raises StartError."""
+    try:
+        transport = HttpTransport(load(kubeconfig))
+    except KubeconfigError as error:
+        raise StartError(str(error)) from error
+    return Client(transport, user_agent=agent, clock=RealClock()), transport
+
+
+async def run_controllers(options: Options, stop: asyncio.Event) -> None:
+    """Controllers and scheduler until `stop` is set."""
+    from setpoint.apiserver.pki import Authority
+    from setpoint.scheduler.scheduler import Scheduler
+
+    data, clock = DataDir(options.data_dir), RealClock()
+    managing, manager_transport = connect(data.component_kubeconfig("controller-manager"), "kube-controller-manager")
+    scheduling, scheduler_transport = connect(data.component_kubeconfig("scheduler"), "kube-scheduler")
+    manager = parts.controller_manager(options, Authority(data.pki), managing, clock)
+    scheduler = Scheduler(scheduling, clock)
+    try:
+        await _until_stopped(stop, {"controllers": manager.run, "scheduler": scheduler.run})
+    finally:
+        await manager_transport.close()
+        await scheduler_transport.close()
+
+
+async def _until_stopped(stop: asyncio.Event, loops: dict[str, Callable[[], Awaitable[None]]]) -> None:
+    clock = RealClock()
+    async with Tasks("setpoint") as tasks:
+        tasks.start("loop lag", looplag.watch())
+        for name, run in loops.items():
+            tasks.loop(name, run, clock=clock)
+        await stop.wait()
+        tasks.stop()
