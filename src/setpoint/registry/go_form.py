@@ -90,3 +90,14 @@ def _lines(value: Mapping[str, Any]) -> list[str]:
     import json
 
     return json.dumps(orjson.loads(orjson.dumps(value)), indent=1, ensure_ascii=False).splitlines(keepends=True)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Semantic equality: empty and absent are the same."""
+    if one == other or (one in (None, [], {}) and other in (None, [], {})):
+        return True
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(equal(one.get(key), other.get(key)) for key in one.keys() | other.keys())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return False

@@ -13,8 +13,8 @@ SHAPES: dict[str, str] = {
     "PodSpec": (
         "Volumes[]Volume InitContainers[]Container Containers[]Container EphemeralContainers[]EphemeralContainer RestartPolicy"
         " TerminationGracePeriodSeconds~ ActiveDeadlineSeconds~ DNSPolicy NodeSelector~ ServiceAccountName"
-        " AutomountServiceAccountToken~ NodeName SecurityContext*PodSecurityContext ImagePullSecrets[]LocalObjectReference Hostname"
-        " Subdomain SetHostnameAsFQDN~ Affinity*Affinity SchedulerName Tolerations[]Toleration HostAliases[]HostAlias"
+        " AutomountServiceAccountToken~ NodeName SecurityContext*PodSecurityContext ImagePullSecrets[]LocalObjectReference"
+        " Hostname Subdomain SetHostnameAsFQDN~ Affinity*Affinity SchedulerName Tolerations[]Toleration HostAliases[]HostAlias"
         " PriorityClassName Priority~ PreemptionPolicy~ DNSConfig*PodDNSConfig ReadinessGates[]PodReadinessGate RuntimeClassName~"
         " Overhead~ EnableServiceLinks~ TopologySpreadConstraints[]TopologySpreadConstraint OS*Named SchedulingGates[]Named"
         " ResourceClaims[]PodResourceClaim Resources*ResourceRequirements HostnameOverride~ SchedulingGroup*PodSchedulingGroup"
@@ -22,12 +22,12 @@ SHAPES: dict[str, str] = {
     "PodSecurityContext": (
         "HostNetwork? HostPID? HostIPC? ShareProcessNamespace~ HostUsers~ SELinuxOptions*SELinuxOptions"
         " WindowsOptions*WindowsSecurityContextOptions RunAsUser~ RunAsGroup~ RunAsNonRoot~ SupplementalGroups~"
-        " SupplementalGroupsPolicy~ FSGroup~ FSGroupChangePolicy~ Sysctls[]NameValue SeccompProfile*Profile AppArmorProfile*Profile"
-        " SELinuxChangePolicy~"
+        " SupplementalGroupsPolicy~ FSGroup~ FSGroupChangePolicy~ Sysctls[]NameValue SeccompProfile*Profile"
+        " AppArmorProfile*Profile SELinuxChangePolicy~"
     ),
     "SecurityContext": (
-        "Capabilities*Capabilities Privileged~ SELinuxOptions*SELinuxOptions WindowsOptions*WindowsSecurityContextOptions RunAsUser~"
-        " RunAsGroup~ RunAsNonRoot~ ReadOnlyRootFilesystem~ AllowPrivilegeEscalation~ ProcMount~ SeccompProfile*Profile"
+        "Capabilities*Capabilities Privileged~ SELinuxOptions*SELinuxOptions WindowsOptions*WindowsSecurityContextOptions"
+        " RunAsUser~ RunAsGroup~ RunAsNonRoot~ ReadOnlyRootFilesystem~ AllowPrivilegeEscalation~ ProcMount~ SeccompProfile*Profile"
         " AppArmorProfile*Profile"
     ),
     "Container": _CONTAINER,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from setpoint.registry.pod.strategy import PodEphemeralContainersStrategy, PodResizeStrategy, PodStatusStrategy, PodStrategy
 from setpoint.registry.resource import ServedResource, Subresource
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Strategy
@@ -139,21 +140,21 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="pod",
         kind="Pod",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=PodStrategy(),
         definitions=definitions("core", "Pod"),
         short_names=("po",),
         categories=("all",),
         subresources=(
             Subresource("attach", ("create", "get"), "PodAttachOptions"),
             Subresource("binding", ("create",), "Binding"),
-            Subresource("ephemeralcontainers", CHANGE_VERBS, "Pod", strategy=SpecStatusStrategy()),
+            Subresource("ephemeralcontainers", CHANGE_VERBS, "Pod", strategy=PodEphemeralContainersStrategy()),
             Subresource("eviction", ("create",), "Eviction", group="policy", version="v1"),
             Subresource("exec", ("create", "get"), "PodExecOptions"),
             Subresource("log", ("get",), "Pod"),
             Subresource("portforward", ("create", "get"), "PodPortForwardOptions"),
             Subresource("proxy", PROXY_VERBS, "PodProxyOptions"),
-            Subresource("resize", CHANGE_VERBS, "Pod", strategy=SpecStatusStrategy()),
-            status("Pod", StatusStrategy(SpecStatusStrategy())),
+            Subresource("resize", CHANGE_VERBS, "Pod", strategy=PodResizeStrategy()),
+            status("Pod", PodStatusStrategy()),
         ),
     ),
     ServedResource(

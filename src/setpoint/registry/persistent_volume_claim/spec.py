@@ -1,0 +1,69 @@
+"""Validation of a claim's spec, alone or as the template of a generic ephemeral volume."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.api.machinery import names
+from setpoint.api.machinery.status import forbidden, invalid, not_supported, required
+from setpoint.registry import formats
+from setpoint.registry.fields import Errors, complain, label_selector, labels
+from setpoint.registry.pod.validation.resources import amount
+
+_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_VOLUME_MODES = ("Block", "Filesystem")
+
+
+def validate_claim_template(path: str, template: Mapping[str, Any]) -> Errors:
+    """A template's metadata may hold labels and annotations only; names come from the pod and the volume."""
+    metadata = template.get("metadata") or {}
+    errors = names.annotation_errors(metadata.get("annotations") or {}, f"{path}.metadata.annotations")
+    errors += labels(f"{path}.metadata.labels", metadata.get("labels"))
+    allowed = {"annotations", "labels", "creationTimestamp"}
+    for name in sorted(set(metadata) - allowed):
+        errors.append(forbidden(f"{path}.metadata.{name}", "cannot be set for a PersistentVolumeClaim template"))
+    return errors + validate_claim_spec(f"{path}.spec", template.get("spec") or {})
+
+
+def validate_claim_spec(path: str, spec: Mapping[str, Any]) -> Errors:
+    modes = spec.get("accessModes") or ()
+    errors: Errors = [] if modes else [required(f"{path}.accessModes", "at least 1 access mode is required")]
+    errors += label_selector(f"{path}.selector", spec.get("selector"))
+    errors += [not_supported(f"{path}.accessModes", mode, _MODES) for mode in modes if mode not in _MODES]
+    if "ReadWriteOncePod" in modes and any(mode != "ReadWriteOncePod" for mode in modes):
+        errors.append(forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes"))
+    errors += _storage(f"{path}.resources[storage]", spec)
+    for field in ("storageClassName", "volumeAttributesClassName"):
+        if spec.get(field):
+            errors += complain(f"{path}.{field}", spec[field], names.dns_subdomain(spec[field]))
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in _VOLUME_MODES:
+        errors.append(not_supported(f"{path}.volumeMode", mode, _VOLUME_MODES))
+    return errors + _data_source(path, spec)
+
+
+def _storage(path: str, spec: Mapping[str, Any]) -> Errors:
+    requests = (spec.get("resources") or {}).get("requests") or {}
+    if "storage" not in requests:
+        return [required(path)]
+    storage = amount(requests["storage"])
+    return [] if storage.nanos > 0 else [invalid(path, str(storage), formats.POSITIVE)]
+
+
+def _data_source(path: str, spec: Mapping[str, Any]) -> Errors:
+    errors: Errors = []
+    for field in ("dataSource", "dataSourceRef"):
+        source = spec.get(field)
+        if source is None:
+            continue
+        for name in ("name", "kind"):
+            if not source.get(name):
+                errors.append(required(f"{path}.{field}.{name}"))
+        group = source.get("apiGroup") or ""
+        if not group and source.get("kind") != "PersistentVolumeClaim":
+            why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+            errors.append(invalid(f"{path}.{field}", source.get("kind", ""), why))
+        if group:
+            errors += complain(f"{path}.{field}.apiGroup", group, names.dns_subdomain(group))
+    return errors

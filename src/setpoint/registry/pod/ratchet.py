@@ -1,0 +1,51 @@
+"""Looser rules for what is already stored: a pod or template that breaks a newer rule may go on breaking it, a new one may not.
+
+Source: `pkg/api/pod/util.go` (GetValidationOptionsFromPodSpecAndMeta).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.registry.pod.validation.annotations import DELETION_COST
+from setpoint.registry.pod.validation.options import Options
+
+_NEW_TEMPLATE = Options()
+
+
+def options_for(pod: Mapping[str, Any], old: Mapping[str, Any] | None) -> Options:
+    """For a real pod."""
+    name = pod["metadata"].get("name", "")
+    if old is None:
+        return Options(is_pod=True, pod_name=name)
+    return _loosened(Options(is_pod=True, pod_name=name, is_create=False), old.get("metadata") or {}, old.get("spec") or {})
+
+
+def template_options(old: Mapping[str, Any] | None) -> Options:
+    """For a workload's template; `old` is the template that is stored."""
+    if old is None:
+        return _NEW_TEMPLATE
+    return _loosened(Options(is_create=False), old.get("metadata") or {}, old.get("spec") or {})
+
+
+def _loosened(options: Options, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Options:
+    """Checks the old object by the strict rules; where it fails, so may the new one."""
+    from dataclasses import replace
+
+    from setpoint.registry.pod.validation.affinity import validate_affinity
+    from setpoint.registry.pod.validation.annotations import validate_annotations
+    from setpoint.registry.pod.validation.topology import validate_spread
+
+    changes: dict[str, bool] = {}
+    annotations = metadata.get("annotations") or {}
+    if DELETION_COST in annotations and validate_annotations("", {DELETION_COST: annotations[DELETION_COST]}, spec, options):
+        changes["allow_invalid_deletion_cost"] = True
+    if spec.get("affinity") and validate_affinity("", spec["affinity"], options):
+        changes["allow_invalid_selector_values"] = True
+        changes["allow_invalid_required_node_affinity"] = True
+    if spec.get("topologySpreadConstraints") and validate_spread("", spec["topologySpreadConstraints"], options):
+        changes["allow_invalid_spread_selector"] = True
+    if (spec.get("hostNetwork") or spec.get("hostIPC")) and (spec.get("securityContext") or {}).get("sysctls"):
+        changes["allow_host_sysctls"] = True
+    return replace(options, **changes) if changes else options

@@ -1,0 +1,211 @@
+"""Strategies of pods: the main endpoint, `status`, `ephemeralcontainers` and `resize`.
+
+Source: `pkg/registry/core/pod/strategy.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from setpoint.api.machinery.status import FieldError
+from setpoint.kit.clock import rfc3339
+from setpoint.registry.pod.defaults import default_pod
+from setpoint.registry.pod.label_keys import merge_label_keys
+from setpoint.registry.pod.qos import qos_class
+from setpoint.registry.pod.ratchet import options_for
+from setpoint.registry.pod.validation.ephemeral import validate_ephemeral_update
+from setpoint.registry.pod.validation.pod import validate_new_pod
+from setpoint.registry.pod.validation.resize import validate_resize
+from setpoint.registry.pod.validation.status import validate_pod_status
+from setpoint.registry.pod.validation.update import validate_pod_update
+from setpoint.registry.pod.warnings import name_warning, pod_warnings
+from setpoint.registry.spec_status import keep_field
+from setpoint.registry.strategy import Context, Object, Strategy
+
+_GATED = "Scheduling is blocked due to non-empty scheduling gates"
+_OVER = ("Failed", "Succeeded")
+
+
+class PodStrategy(Strategy):
+    """The main endpoint."""
+
+    has_generation: ClassVar[bool] = True
+    delete_returns_object: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
+    reset_fields = (("status",),)
+    selectable_fields: ClassVar[frozenset[str]] = frozenset(
+        {
+            "spec.nodeName",
+            "spec.host",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+            "status.nominatedNodeName",
+        }
+    )
+
+    def default(self, obj: Object) -> None:
+        default_pod(obj)
+
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        spec = obj["spec"]
+        obj["status"] = status = {"phase": "Pending", "qosClass": qos_class(spec)}
+        if spec.get("schedulingGates"):
+            status["conditions"] = [_gated_condition(context.now)]
+        merge_label_keys(obj)
+        _positive_grace(spec)
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        return validate_new_pod(obj, options_for(obj, None))
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return name_warning(obj["metadata"].get("name", "")) + pod_warnings(obj)
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        keep_field(obj, old, "status")
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        return validate_pod_update(obj, old, options_for(obj, old))
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return [] if obj.get("spec") == old.get("spec") else pod_warnings(obj)
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        return pod_fields(obj)
+
+    def grace_period(self, context: Context, obj: Object, requested: int | None) -> int | None:
+        """A pod that no node runs, or that has ended, needs no grace (B17)."""
+        spec = obj.get("spec") or {}
+        if not spec.get("nodeName") or (obj.get("status") or {}).get("phase") in _OVER:
+            return 0
+        grace = spec.get("terminationGracePeriodSeconds", 30) if requested is None else requested
+        return 1 if grace < 0 else grace
+
+
+def pod_fields(pod: Object) -> dict[str, str]:
+    """Values of the selectable fields; fields of the first address only, as Kubernetes does."""
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    addresses = status.get("podIPs") or ()
+    address = addresses[0].get("ip", "") if addresses else ""
+    node = spec.get("nodeName", "")
+    return {
+        "spec.nodeName": node,
+        "spec.host": node,
+        "spec.restartPolicy": spec.get("restartPolicy", ""),
+        "spec.schedulerName": spec.get("schedulerName", ""),
+        "spec.serviceAccountName": spec.get("serviceAccountName", ""),
+        "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",
+        "status.phase": status.get("phase", ""),
+        "status.podIP": address,
+        "status.podIPs": address,
+        "status.nominatedNodeName": status.get("nominatedNodeName", ""),
+    }
+
+
+def _gated_condition(now: float) -> dict[str, Any]:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "SchedulingGated",
+        "message": _GATED,
+        "lastProbeTime": None,
+        "lastTransitionTime": rfc3339(now),
+    }
+
+
+def _positive_grace(spec: Object) -> None:
+    """Negative periods count as one second."""
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+
+
+class _PodPart(Strategy):
+    """What the smaller endpoints share."""
+
+    has_generation: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
+
+    def default(self, obj: Object) -> None:
+        default_pod(obj)
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        return pod_fields(obj)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return [] if obj.get("spec") == old.get("spec") else pod_warnings(obj)
+
+
+class PodStatusStrategy(_PodPart):
+    """Status; metadata but for owners may change with it, for historical reasons."""
+
+    validates_whole_on_update: ClassVar[bool] = False
+    reset_fields = (("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        keep_field(obj, old, "spec")
+        keep_field(obj["metadata"], old["metadata"], "ownerReferences")
+        status = obj.setdefault("status", {})
+        if not status.get("qosClass"):
+            keep_field(status, old.get("status") or {}, "qosClass")
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        return validate_pod_status(obj, old, options_for(obj, old))
+
+
+class PodEphemeralContainersStrategy(_PodPart):
+    """Only the list of ephemeral containers."""
+
+    reset_fields = (("status",),)
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        containers = (obj.get("spec") or {}).get("ephemeralContainers")
+        _start_from(obj, old)
+        obj["spec"] = dict(old.get("spec") or {})
+        obj["spec"].pop("ephemeralContainers", None)
+        if containers:
+            obj["spec"]["ephemeralContainers"] = containers
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        return validate_ephemeral_update(obj, old, options_for(obj, old))
+
+
+class PodResizeStrategy(_PodPart):
+    """Resources and resize policies of containers and sidecars."""
+
+    reset_fields = (("status",),)
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        asked = obj.get("spec") or {}
+        _start_from(obj, old)
+        obj["spec"] = spec = dict(old.get("spec") or {})
+        for field in ("containers", "initContainers"):
+            wanted = {container.get("name"): container for container in asked.get(field) or ()}
+            if spec.get(field):
+                spec[field] = [_resized(before, wanted.get(before.get("name"))) for before in spec[field]]
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        return validate_resize(obj, old, options_for(obj, old))
+
+
+def _start_from(obj: Object, old: Object) -> None:
+    """Everything as it was; of metadata only what the generic store needs is taken from the request."""
+    metadata = {**old["metadata"]}
+    for name in ("resourceVersion", "managedFields", "generation"):
+        if name in obj["metadata"]:
+            metadata[name] = obj["metadata"][name]
+    obj["metadata"] = metadata
+    keep_field(obj, old, "status")
+
+
+def _resized(before: Object, wanted: Object | None) -> Object:
+    if wanted is None:
+        return before
+    container = dict(before)
+    for field in ("resources", "resizePolicy"):
+        keep_field(container, wanted, field)
+    return container

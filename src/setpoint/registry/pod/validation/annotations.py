@@ -1,0 +1,92 @@
+"""Annotations that Kubernetes gives a meaning on pods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.api.machinery.status import forbidden, invalid
+from setpoint.registry.fields import Errors
+from setpoint.registry.pod.validation.options import Options
+from setpoint.registry.pod.validation.windows import all_containers
+
+MIRROR = "kubernetes.io/config.mirror"
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+APP_ARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
+
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+
+
+def validate_annotations(path: str, annotations: Mapping[str, str], spec: Mapping[str, Any], options: Options) -> Errors:
+    errors: Errors = []
+    if MIRROR in annotations and not spec.get("nodeName"):
+        why = "must set spec.nodeName if mirror pod annotation is set"
+        errors.append(invalid(f"{path}[{MIRROR}]", annotations[MIRROR], why))
+    cost = annotations.get(DELETION_COST)
+    if cost is not None and not options.allow_invalid_deletion_cost and not _is_int32(cost):
+        errors.append(invalid(f"{path}[{DELETION_COST}]", cost, "must be a 32bit integer"))
+    names = {container.get("name", "") for _, container in all_containers("", spec)}
+    for key, value in sorted(annotations.items()):
+        if key.startswith(APP_ARMOR_PREFIX):
+            errors += _app_armor(f"{path}[{key}]", key.removeprefix(APP_ARMOR_PREFIX), value, names)
+    return errors
+
+
+def _is_int32(text: str) -> bool:
+    return bool(_INTEGER.fullmatch(text)) and text != "-0" and -(2**31) <= int(text) < 2**31
+
+
+def _app_armor(path: str, container: str, profile: str, names: set[str]) -> Errors:
+    errors: Errors = [] if container in names else [invalid(path, container, "container not found")]
+    if profile not in {"", "runtime/default", "unconfined"} and not profile.startswith("localhost/"):
+        errors.append(invalid(path, profile, f'invalid AppArmor profile name: "{profile}"'))
+    return errors
+
+
+def validate_app_armor_fields(path: str, annotations: Mapping[str, str], spec: Mapping[str, Any]) -> Errors:
+    """Where both the old annotation and the field name a profile they must agree."""
+    if (spec.get("os") or {}).get("name") == "windows":
+        return []
+    own = (spec.get("securityContext") or {}).get("appArmorProfile")
+    errors: Errors = []
+    for here, container in all_containers(path, spec):
+        profile = (container.get("securityContext") or {}).get("appArmorProfile") or own
+        annotation = annotations.get(APP_ARMOR_PREFIX + container.get("name", ""))
+        if profile is not None and annotation is not None:
+            errors += _match(f"{here}.securityContext.appArmorProfile", profile, annotation)
+    return errors
+
+
+def _match(path: str, profile: Mapping[str, Any], annotation: str) -> Errors:
+    kind = profile.get("type", "")
+    expected = {"Unconfined": "unconfined", "RuntimeDefault": "runtime/default"}.get(kind)
+    if expected is not None:
+        same = annotation == expected
+        return [] if same else [forbidden(f"{path}.type", "apparmor type in annotation and field must match")]
+    if kind != "Localhost":
+        return []
+    if not annotation.startswith("localhost/"):
+        return [forbidden(f"{path}.type", "apparmor type in annotation and field must match")]
+    if annotation.removeprefix("localhost/") != profile.get("localhostProfile"):
+        return [forbidden(f"{path}.localhostProfile", "apparmor profile in annotation and field must match")]
+    return []
+
+
+def validate_annotation_changes(path: str, new: Mapping[str, str], old: Mapping[str, str]) -> Errors:
+    """Annotations that are fixed once the pod exists."""
+    errors: Errors = []
+    for key in sorted(old):
+        if new.get(key) != old[key]:
+            errors += _fixed(path, key, "remove or update")
+    for key in sorted(set(new) - set(old)):
+        errors += _fixed(path, key, "add")
+    return errors
+
+
+def _fixed(path: str, key: str, verb: str) -> Errors:
+    if key.startswith(APP_ARMOR_PREFIX):
+        return [forbidden(f"{path}[{key}]", f"may not {verb} AppArmor annotations")]
+    if key == MIRROR:
+        return [forbidden(f"{path}[{key}]", f"may not {verb} mirror pod annotation")]
+    return []

@@ -1,0 +1,151 @@
+"""Writes to a pod's status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from setpoint.api.machinery import names
+from setpoint.api.machinery.status import duplicate, forbidden, internal, invalid
+from setpoint.registry import formats, go_form
+from setpoint.registry.fields import Errors, complain, immutable, qualified_name
+from setpoint.registry.pod.validation.options import Options
+from setpoint.registry.pod.validation.pod import Pod
+from setpoint.registry.pod.validation.update import annotation_errors
+
+Status = Mapping[str, Any]
+Statuses = Sequence[Mapping[str, Any]]
+
+_SYSTEM_CONDITIONS = {"PodScheduled", "Ready", "Initialized"}
+_KINDS = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+
+
+def validate_pod_status(pod: Pod, old: Pod, options: Options) -> Errors:
+    new_status, old_status, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
+    errors = annotation_errors(pod, old, options)
+    for i, condition in enumerate(new_status.get("conditions") or ()):
+        if condition.get("type", "") not in _SYSTEM_CONDITIONS:
+            errors += qualified_name(f"status.conditions[{i}].Type", condition.get("type", ""))
+        errors += nonnegative_generation(f"status.conditions[{i}]", condition)
+    nominated = new_status.get("nominatedNodeName", "")
+    if nominated and nominated != old_status.get("nominatedNodeName", ""):
+        errors += complain("status.nominatedNodeName", nominated, names.dns_subdomain(nominated))
+    errors += nonnegative_generation("status", new_status)
+    errors += immutable("status.qosClass", new_status.get("qosClass", ""), old_status.get("qosClass", ""))
+    errors += _transitions(new_status, old_status, spec)
+    errors += _claim_statuses("status.resourceClaimStatuses", new_status, spec)
+    errors += _addresses("status.podIPs", new_status.get("podIPs") or [])
+    return errors + _host_addresses(new_status)
+
+
+def nonnegative_generation(path: str, obj: Mapping[str, Any]) -> Errors:
+    value = obj.get("observedGeneration")
+    return (
+        [invalid(f"{path}.observedGeneration", value, "must be a non-negative integer")]
+        if value is not None and value < 0
+        else []
+    )
+
+
+def _transitions(new: Status, old: Status, spec: Mapping[str, Any]) -> Errors:
+    """A container that has ended for good stays ended; ephemeral containers are never restarted."""
+    policy = spec.get("restartPolicy", "")
+    restartable = {
+        container.get("name") for container in spec.get("initContainers") or () if container.get("restartPolicy") == "Always"
+    }
+    own = _policies(spec)
+    errors: Errors = []
+    for kind in _KINDS:
+        fallback = "Never" if kind == "ephemeralContainerStatuses" else policy
+        skip = restartable if kind == "initContainerStatuses" else set()
+        errors += _stays_terminated(f"status.{kind}", new.get(kind) or (), old.get(kind) or (), (fallback, own, skip))
+    return errors
+
+
+def _policies(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Containers with a restart policy of their own; rules make any restart possible."""
+    out = {}
+    for field in ("containers", "initContainers"):
+        for container in spec.get(field) or ():
+            if container.get("restartPolicyRules"):
+                out[container.get("name", "")] = "Always"
+            elif container.get("restartPolicy"):
+                out[container.get("name", "")] = container["restartPolicy"]
+    return out
+
+
+def _stays_terminated(path: str, new: Statuses, old: Statuses, rules: tuple[str, Mapping[str, str], set[Any]]) -> Errors:
+    fallback, own, skip = rules
+    errors: Errors = []
+    for i, before in enumerate(old):
+        name = before.get("name", "")
+        ended = (before.get("state") or {}).get("terminated")
+        policy = own.get(name, fallback)
+        if ended is None or name in skip or policy == "Always":
+            continue
+        if ended.get("exitCode", 0) != 0 and policy == "OnFailure":
+            continue
+        for after in new:
+            if after.get("name", "") == name and (after.get("state") or {}).get("terminated") is None:
+                errors.append(forbidden(f"{path}[{i}].state", "may not be transitioned to non-terminated state"))
+    return errors
+
+
+def _claim_statuses(path: str, status: Status, spec: Mapping[str, Any]) -> Errors:
+    known = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
+    errors: Errors = []
+    seen: set[str] = set()
+    for i, entry in enumerate(status.get("resourceClaimStatuses") or ()):
+        name, claim = entry.get("name", ""), entry.get("resourceClaimName")
+        if name not in known:
+            why = "must match the name of an entry in `spec.resourceClaims`"
+            errors.append(invalid(f"{path}[{i}].name", name, why))
+        if name in seen:
+            errors.append(duplicate(f"{path}[{i}].name", name))
+        seen.add(name)
+        if claim is not None:
+            errors += complain(f"{path}[{i}].name", claim, names.dns_subdomain(claim))
+    return errors
+
+
+def _addresses(path: str, entries: Statuses) -> Errors:
+    """At the most one address of each family."""
+    values = [entry.get("ip", "") for entry in entries]
+    errors: Errors = []
+    for i, value in enumerate(values):
+        errors += complain(f"{path}[{i}]", value, formats.ip(value))
+    if len(values) < 2:
+        return errors
+    return errors + _families(path, values, entries) + _repeated(path, values)
+
+
+def _families(path: str, values: Sequence[str], entries: Statuses) -> Errors:
+    parsed = [formats.parse_ip(value) for value in values]
+    errors: Errors = []
+    bad = next((i for i, address in enumerate(parsed) if address is None), None)
+    if bad is not None:
+        errors.append(internal(path, f"failed to check for dual stack with error:invalid IP[{bad}]: {values[bad]}"))
+    versions = {address.version for address in parsed if address is not None}
+    if bad is not None or len(versions) != 2 or len(values) > 2:
+        shown = [go_form.of(entry, "IP") for entry in entries]
+        errors.append(invalid(path, shown, "may specify no more than one IP for each IP family"))
+    return errors
+
+
+def _repeated(path: str, values: Sequence[str]) -> Errors:
+    return [duplicate(f"{path}[{i}]", {"IP": value}) for i, value in enumerate(values) if value in values[:i]]
+
+
+def _host_addresses(status: Status) -> Errors:
+    path, entries = "status.hostIPs", status.get("hostIPs") or []
+    if not entries:
+        return []
+    errors: Errors = []
+    values = [entry.get("ip", "") for entry in entries]
+    if status.get("hostIP", "") != values[0]:
+        errors.append(invalid(f"{path}[0].ip", values[0], "must be equal to `hostIP`"))
+    for i, value in enumerate(values):
+        errors += complain(f"{path}[{i}]", value, formats.ip(value))
+    if len(values) < 2:
+        return errors
+    return errors + _repeated(path, values) + _families(path, values, entries)
