@@ -121,7 +121,7 @@ class Heartbeat:
         self._seconds = seconds
 
     async def run(self, node: SimulatedNode, phase: float) -> None:
-        """Beat until cancelled; `phase`, from 0 to 1, is the share of a period after which the second beat comes: fleets spread."""
+        """Beat until cancelled; the second beat comes after `phase` (0 to 1) of a period, so that fleets spread."""
         period = self._seconds / 4
         await self._beat(node)
         await self._clock.sleep(period * phase)
