@@ -18,6 +18,7 @@ from setpoint.node.runtime import ContainerInfo
 
 UNKNOWN = "ContainerStatusUnknown"
 LOST_MESSAGE = "The container could not be located when the pod was deleted.  The container used to be Running"
+TERMINAL = ("Succeeded", "Failed")
 _VOLUME_RETRY = 2.0
 _SANDBOX_RETRY = 5.0
 
@@ -62,9 +63,12 @@ class PodCore:
 
     @property
     def phase(self) -> str:
-        return "Failed" if self.verdict else status.phase_of(
-            self.pod, self.tracks, was_initialized=self.was_initialized, stopped=self.stopped and self.ending
-        )
+        if self.verdict is not None:
+            return "Failed"
+        if self.pod.status.phase in TERMINAL:
+            return self.pod.status.phase
+        stopped = self.stopped and self.ending
+        return status.phase_of(self.pod, self.tracks, was_initialized=self.was_initialized, stopped=stopped)
 
     @property
     def deleting(self) -> bool:
@@ -73,7 +77,7 @@ class PodCore:
     @property
     def ending(self) -> bool:
         """Nothing will be started any more."""
-        return self.deleting or self.verdict is not None or self.pod.status.phase in ("Succeeded", "Failed")
+        return self.deleting or self.verdict is not None or self.pod.status.phase in TERMINAL
 
     @property
     def stopped(self) -> bool:
@@ -185,7 +189,9 @@ class PodCore:
 
     def _adopt(self, track: Track, info: ContainerInfo | None, now: float) -> None:
         if info is None or info.attempt < track.attempt or (track.end is not None and track.end.id == info.id):
-            if track.active:
+            if track.phase is Phase.STARTING:
+                track.phase = Phase.WAITING  # it was asked for and never came to be
+            elif track.active:
                 self._lost(track, now)
             return
         known = track.id == info.id
@@ -242,6 +248,8 @@ class PodCore:
 
     def _started(self, event: m.Started, now: float) -> None:
         track = self.track(event.info.name)
+        if track.phase is not Phase.STARTING or track.id != event.info.id:
+            return
         track.phase = Phase.RUNNING
         track.id, track.image_id, track.started_at = event.info.id, event.info.image_id, event.info.started_at
         if track.end is not None:
@@ -249,7 +257,9 @@ class PodCore:
         track.waiting_reason = track.waiting_message = ""
         track.startup_ok = track.ready = False
         track.image.seconds = 0.0
+        image = f'Container image "{track.spec.image}" already present on machine and can be accessed by the pod'
         self.out += [
+            m.Record("Normal", "Pulled", image, track.name),
             m.Record("Normal", "Created", "Container created", track.name),
             m.Record("Normal", "Started", "Container started", track.name),
         ]
@@ -267,6 +277,8 @@ class PodCore:
         track = self.track(info.name)
         if track.id != info.id or not track.active:
             return
+        if track.phase is Phase.STARTING:  # it ended so fast that its end came before the answer to its start
+            self._started(m.Started(info), now)
         code = info.exit_code if info.exit_code is not None else 137
         reason = "OOMKilled" if info.oom_killed else "Completed" if code == 0 else "Error"
         end = End(info.id, code, reason, event.message, info.started_at, info.finished_at or now, info.signal)
@@ -343,11 +355,12 @@ class PodCore:
         stopping.continue_all(self, now)
         if self.ending:
             stopping.end_pod(self, now)
+        elif self._done():
+            self._complete(now)
         else:
             self._prepare(now)
             if self.volumes == "ready" and self.sandbox == "ready":
                 starting.containers(self, now)
-            self._completed(now)
 
     def _deadline(self, now: float) -> None:
         seconds = self.pod.spec.active_deadline_seconds
@@ -369,24 +382,23 @@ class PodCore:
                 self.out.append(m.PrepareVolumes())
             else:
                 self.out.append(m.WakeAt(self.volumes_retry))
-        if not self.sandbox and self._needs_sandbox():
+        if not self.sandbox:
             if now >= self.sandbox_retry:
                 self.sandbox = "asked"
                 self.out.append(m.RunSandbox())
             else:
                 self.out.append(m.WakeAt(self.sandbox_retry))
 
-    def _needs_sandbox(self) -> bool:
-        return any(track.phase is Phase.WAITING or restarts(self.pod, track) for track in self.tracks)
+    def _done(self) -> bool:
+        """Whether every container ended for good, or an init container failed for good."""
+        if any(status.failed_for_good(self.pod, track) for track in self.tracks if track.init and not track.sidecar):
+            return True
+        return all(track.phase is Phase.ENDED and not restarts(self.pod, track) for track in self.tracks if not track.init)
 
-    def _completed(self, now: float) -> None:
-        """When the containers are done for good, sidecars end, then the sandbox."""
-        main = [track for track in self.tracks if not track.init]
-        done = all(track.phase is Phase.ENDED and not restarts(self.pod, track) for track in main)
-        failed = any(status.failed_for_good(self.pod, track) for track in self.tracks if track.init)
-        if not done and not failed:
-            return
+    def _complete(self, now: float) -> None:
+        """Sidecars end, then the sandbox."""
         stopping.stop_in_order(self, now, self.grace())
+        stopping.continue_all(self, now)
         if self.stopped and self.sandbox == "ready":
             self.sandbox = "stopping"
             self.out.append(m.StopSandbox())

@@ -46,14 +46,14 @@ def _run(core: PodCore, track: Track, now: float) -> None:
     if track.phase is Phase.ENDED:
         if not restarts(core.pod, track) or _backs_off(core, track, now):
             return
-        track.attempt += 1
-        _forget_older(core, track)
     due = _image_due(core, track, now)
     if due > now or track.retry_at > now:
         core.out.append(m.WakeAt(max(due, track.retry_at)))
         return
     if track.end is not None and track.phase is Phase.ENDED:
         track.crash.next(track.end.finished_at, now)
+        track.attempt += 1
+        _forget_older(core, track)
     track.phase = Phase.STARTING
     track.id = track.next_id(core.pod.metadata.uid)
     core.out.append(m.StartContainer(track.name, track.id, track.attempt))

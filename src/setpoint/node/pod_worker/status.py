@@ -86,7 +86,7 @@ def container_status(pod: Pod, track: Track, place: Place) -> dict[str, Any]:
         "state": _state(pod, track, place),
         "lastState": {},
         "ready": track.is_ready or (track.init and not track.sidecar and track.succeeded),
-        "restartCount": track.attempt,
+        "restartCount": _restart_count(track),
         "image": track.spec.image,
         "imageID": track.image_id,
         "started": track.started,
@@ -94,14 +94,25 @@ def container_status(pod: Pod, track: Track, place: Place) -> dict[str, Any]:
     last = track.end if "terminated" not in out["state"] and track.end is not None else track.previous
     if last is not None:
         out["lastState"] = {"terminated": _terminated(last, place)}
-    if track.id:
-        out["containerID"] = f"{place.scheme}://{track.id}"
+    if identity := _identity(track):
+        out["containerID"] = f"{place.scheme}://{identity}"
     if track.spec.resources.requests or track.spec.resources.limits:
         out |= _resources(track)
     mounts = [_mount_status(mount.name, mount.mount_path, read_only=mount.read_only) for mount in track.spec.volume_mounts]
     if mounts:
         out["volumeMounts"] = mounts
     return out
+
+
+def _restart_count(track: Track) -> int:
+    """Of what ran last: an attempt that has not come to run does not count yet."""
+    return track.attempt - 1 if track.end is not None and track.phase in (Phase.WAITING, Phase.STARTING) else track.attempt
+
+
+def _identity(track: Track) -> str:
+    if track.phase in (Phase.RUNNING, Phase.ENDED):
+        return track.id
+    return track.end.id if track.end is not None else ""
 
 
 def _resources(track: Track) -> dict[str, Any]:

@@ -27,7 +27,6 @@ def begin(core: PodCore, track: Track, now: float, grace: float, message: str) -
         return
     core.out.append(m.Record("Normal", "Killing", message, track.name))
     core.out.append(m.StopProbes(track.name, track.id))
-    track.ready = False
     lifecycle = track.spec.lifecycle
     if lifecycle is not None and lifecycle.pre_stop is not None and grace > 0:
         track.stop = Stop(StopStage.PRE_STOP, now + grace)

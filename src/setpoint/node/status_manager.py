@@ -1,0 +1,97 @@
+"""Tells the API server what became of the pods: `/status` patches, only when something changed, until they arrive.
+
+Per pod only the newest status matters. While the server is away statuses wait here, one per pod; when it is back they go out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.core_v1 import PODS
+from setpoint.client.client import ClientProtocol
+from setpoint.client.transport import TransportError
+from setpoint.client.workqueue import WorkQueue
+from setpoint.kit.clock import Clock
+
+log = structlog.get_logger("node.status")
+
+
+@dataclass(slots=True)
+class _Entry:
+    namespace: str
+    name: str
+    wanted: Mapping[str, Any] | None = None
+    sent: Mapping[str, Any] | None = None
+    delete: bool = False
+
+
+class StatusManager:
+    """`set` and `delete` return at once; `run` (any number of them at a time) sends."""
+
+    def __init__(self, client: ClientProtocol, clock: Clock) -> None:
+        self._client = client
+        self._queue: WorkQueue[str] = WorkQueue(clock, "node-status", base_delay=0.1, max_delay=5.0)
+        self._entries: dict[str, _Entry] = {}
+        self.on_gone: Callable[[str], None] = lambda _: None
+
+    def set(self, uid: str, namespace: str, name: str, status: Mapping[str, Any]) -> None:
+        """The pod's status is this now."""
+        entry = self._entries.setdefault(uid, _Entry(namespace, name))
+        if status != entry.wanted:
+            entry.wanted = status
+            if status != entry.sent:
+                self._queue.add(uid)
+
+    def delete(self, uid: str, namespace: str, name: str) -> None:
+        """Remove the API object (grace 0) once its last status is told."""
+        self._entries.setdefault(uid, _Entry(namespace, name)).delete = True
+        self._queue.add(uid)
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone; nothing more is told of it."""
+        self._entries.pop(uid, None)
+
+    @property
+    def waiting(self) -> int:
+        """Pods whose newest status has not arrived yet."""
+        return sum(entry.wanted != entry.sent or entry.delete for entry in self._entries.values())
+
+    async def run(self) -> None:
+        """Send for ever. Cancelled in the middle of a patch, the patch's outcome is unknown and it is sent again by the next run."""
+        while True:
+            uid = await self._queue.get()
+            try:
+                await self._send(uid)
+                self._queue.forget(uid)
+            except TransportError:
+                self._queue.add_backoff(uid)
+            except StatusError as error:
+                self._refused(uid, error)
+            finally:
+                self._queue.done(uid)
+
+    def _refused(self, uid: str, error: StatusError) -> None:
+        if error.code == 404 or (error.code == 409 and "uid" in error.message.lower()):
+            self._entries.pop(uid, None)
+            self.on_gone(uid)
+            return
+        log.warning("status refused", pod=uid, error=error.message, code=error.code)
+        self._queue.add_backoff(uid)
+
+    async def _send(self, uid: str) -> None:
+        entry = self._entries.get(uid)
+        if entry is None:
+            return
+        wanted = entry.wanted
+        if wanted is not None and wanted != entry.sent:
+            body = {"metadata": {"uid": uid}, "status": wanted}
+            await self._client.patch(PODS, entry.name, body, entry.namespace, kind="strategic", subresource="status")
+            entry.sent = wanted
+        if entry.delete and uid in self._entries:
+            await self._client.delete(PODS, entry.name, entry.namespace, grace_seconds=0, uid=uid)
+            entry.delete = False
