@@ -8,12 +8,16 @@ A built-in kind is read into a struct, stored as protobuf and written from a str
   since protobuf cannot tell empty from nil; a zero time by value is null, a zero quantity `0`.
 - Times become whole seconds in UTC, micro times six digits; quantities their canonical spelling; bytes plain base64.
 
-Custom resources keep what they are given: only their metadata goes through here. Fields that are not in the tree are dropped.
+The same pass checks types, since it looks at every value anyway: whatever a Go struct could not hold raises Unfit. Unknown
+fields are dropped (`canonicalise`) or raise Unfit too (`fit`, with which decoding finds out whether it must look closer).
+Custom resources keep what they are given: only their metadata goes through here.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -25,9 +29,6 @@ from setpoint.api.machinery.schema.node import Fields, Node
 Operation = Callable[[Any], Any]
 
 _DROP: Any = object()
-# the frequent operations, told apart by identity so that they cost no call
-_OMIT_ZERO: Operation = cast("Operation", object())
-_OMIT_NULL: Operation = cast("Operation", object())
 _KEEP: Operation = cast("Operation", object())
 
 #: fields of features that are off by default in 1.36: never stored
@@ -48,90 +49,101 @@ _ZEROS: Mapping[str, Any] = {
     "map": None,
 }
 _STRUCTS = {"object", "quantity", "int-or-string", "time", "micro-time"}
-_PLANS: dict[int, tuple[Fields, Plan]] = {}
+_INT32 = range(-(2**31), 2**31)
+_INT64 = range(-(2**63), 2**63)
+
+
+class Unfit(ValueError):
+    """A value that the Go struct could not hold, or (for `fit`) a field that it does not have."""
+
+    def __init__(self, what: str = "") -> None:
+        super().__init__(what or "a value does not fit its field")
 
 
 def canonicalise(obj: dict[str, Any], node: Node) -> dict[str, Any]:
-    """Brings a type-checked object into the form that is stored, in place, and returns it.
+    """Brings an object into the form that is stored, in place, and returns it; unknown fields are dropped.
 
-    Raises ValueError for a quantity, time or base64 text that is none (decoding has refused those before).
+    Raises ValueError for what cannot be held (Unfit; for texts that are no quantity, time or base64 their own complaint).
     """
-    plan = node.plan or plan_of(node)
-    plan.run(obj)
-    return obj
+    return _lenient.plan_of(node).run(obj)
 
 
-def zero(node: Node) -> Any:
-    """What is written for an absent item of this type."""
-    return plan_of(node).run({}) if node.kind == "object" else _ZEROS[node.kind]
-
-
-def plan_of(node: Node) -> Plan:
-    """The compiled pass over an object; one per struct, since every field of that type shares its fields."""
-    if node.plan is None:
-        found = _PLANS.get(id(node.fields)) if node.builtin else None
-        node.plan = found[1] if found else Plan(node)
-        if not found and node.builtin:
-            _PLANS[id(node.fields)] = (node.fields, node.plan)
-    plan: Plan = node.plan
-    return plan
+def fit(obj: dict[str, Any], node: Node) -> dict[str, Any]:
+    """As `canonicalise`, but an unknown field raises Unfit; after an error the object is half done and of no use."""
+    return _strict.plan_of(node).run(obj)
 
 
 class Plan:
     """One struct's pass. Compiled when first run, so that recursive types end."""
 
-    __slots__ = ("_absent", "_node", "_operations")
+    __slots__ = ("_absent", "_compiler", "_kept", "_node", "_omitted", "_operations")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, compiler: Compiler) -> None:
         self._node = node
-        self._operations: dict[str, Operation] | None = None
-        self._absent: tuple[tuple[str, Callable[[], Any]], ...] = ()
+        self._compiler = compiler
+        self._operations: Mapping[str, Operation] = {}
+        # strings and booleans are most of what there is, and are told by their type: written always, or unless zero
+        self._kept: dict[str, type] = {}
+        self._omitted: dict[str, type] = {}
+        self._absent: tuple[tuple[str, Callable[[], Any]], ...] | None = None
 
     def run(self, obj: dict[str, Any]) -> dict[str, Any]:
-        operations = self._operations or self._compile()
-        dropped: list[str] | None = None
+        if type(obj) is not dict:
+            raise Unfit
+        if self._absent is None:
+            self._compile()
+        kept, omitted, operations = self._kept, self._omitted, self._operations
+        dropped = []
         for name, value in obj.items():
-            operation = operations.get(name, _DROP)
-            if operation is _OMIT_ZERO:
-                if value:
-                    continue
-            elif operation is _OMIT_NULL:
-                if value is not None:
-                    continue
-            elif operation is _KEEP:
-                continue
-            elif operation is not _DROP:
-                changed = operation(value)
-                if changed is value:
-                    continue
-                if changed is not _DROP:
-                    obj[name] = changed
-                    continue
-            if dropped is None:
-                dropped = []
-            dropped.append(name)
-        for name in dropped or ():
+            if type(value) is omitted.get(name):
+                if not value:
+                    dropped.append(name)
+            elif type(value) is not kept.get(name):
+                operation = operations[name]
+                if operation is not _KEEP:
+                    changed = operation(value)
+                    if changed is _DROP:
+                        dropped.append(name)
+                    elif changed is not value:
+                        obj[name] = changed
+        for name in dropped:
             del obj[name]
-        for name, make in self._absent:
+        for name, make in self._absent or ():
             if name not in obj:
                 obj[name] = make()
         return obj
 
-    def _compile(self) -> dict[str, Operation]:
-        node = self._node
+    def _compile(self) -> None:
+        node, compiler = self._node, self._compiler
         fields = {name: field for name, field in node.fields.items() if (node.definition, name) not in DISABLED}
-        self._absent = tuple((name, _maker(field)) for name, field in fields.items() if field.builtin and _written(field))
-        self._operations = {name: operation(field) for name, field in fields.items()}
-        if node.preserve_unknown or not node.builtin:
-            self._operations = _Keeping(self._operations)
-        return self._operations
+        for name, field in fields.items():
+            if field.builtin and field.kind in {"string", "boolean"}:
+                place = self._kept if field.pointer or field.always else self._omitted
+                place[name] = str if field.kind == "string" else bool
+        operations = {name: compiler.operation(field) for name, field in fields.items()}
+        unknown = compiler.unknown if node.builtin else _KEEP
+        self._operations = _Operations(operations, unknown)
+        written = ((name, field) for name, field in fields.items() if field.builtin and _written(field))
+        self._absent = tuple((name, compiler.maker(field)) for name, field in written)
 
 
-class _Keeping(dict[str, Operation]):
-    """Operations of a custom object: what the tree does not know stays (pruning is another pass)."""
+class _Operations(dict[str, Operation]):
+    """Operations by field, and what to do with a field that the tree does not know."""
 
-    def get(self, name: str, default: Any = None) -> Any:
-        return super().get(name, _KEEP)
+    def __init__(self, operations: Mapping[str, Operation], unknown: Operation) -> None:
+        super().__init__(operations)
+        self.unknown = unknown
+
+    def __missing__(self, name: str) -> Operation:
+        return self.unknown
+
+
+def _drop(value: Any) -> Any:
+    return _DROP
+
+
+def _refuse(value: Any) -> Any:
+    raise Unfit("unknown field")
 
 
 def _written(node: Node) -> bool:
@@ -142,167 +154,209 @@ def _written(node: Node) -> bool:
     return node.always or by_value
 
 
-def _maker(node: Node) -> Callable[[], Any]:
-    """What to write where a field that is always written is absent."""
-    if node.kind == "object" and not node.pointer:
-        plan = plan_of(node)
-        return lambda: plan.run({})
-    value = None if node.pointer else _ZEROS[node.kind]
-    return lambda: value
+class Compiler:
+    """Makes the passes. Two of them exist, which differ in what they do with unknown fields."""
+
+    def __init__(self, unknown: Operation) -> None:
+        self.unknown = unknown
+        #: by the identity of a struct's fields, which every field of that type shares
+        self._plans: dict[int, tuple[Fields, Plan]] = {}
+
+    def plan_of(self, node: Node) -> Plan:
+        fields = node.fields
+        found = self._plans.get(id(fields))
+        if found is None:
+            found = self._plans[id(fields)] = (fields, Plan(node, self))
+        return found[1]
+
+    def maker(self, node: Node) -> Callable[[], Any]:
+        """What to write where a field that is always written is absent."""
+        if node.kind == "object" and not node.pointer:
+            plan = self.plan_of(node)
+            return lambda: plan.run({})
+        value = None if node.pointer else _ZEROS[node.kind]
+        return lambda: value
+
+    def operation(self, node: Node) -> Operation:
+        """The work on one field's value, presence included."""
+        if not node.builtin:
+            return _KEEP
+        make = self.maker(node) if _written(node) else (lambda: _DROP)
+        inner = self._value(node)
+        if node.pointer or node.kind in _STRUCTS or node.kind in {"any", "string", "boolean"}:
+            return lambda value: make() if value is None else inner(value)
+        if node.kind in {"list", "map"}:
+            form = list if node.kind == "list" else dict
+            return lambda value: inner(value) if value else _empty(value, form, make)
+        if node.always:
+            return lambda value: make() if value is None else inner(value)
+        return lambda value: make() if value is None or not inner(value) else value
+
+    def _value(self, node: Node) -> Operation:
+        """The work on a value that is not null."""
+        match node.kind:
+            case "object":
+                return self.plan_of(node).run
+            case "list":
+                return self._list(node)
+            case "map":
+                return self._map(node)
+            case "any":
+                return self._choice(node) if node.choices else _as_it_is
+            case "time":
+                return times.canonical if node.pointer or node.omitzero else _time_by_value
+        return _values(node)
+
+    def _list(self, node: Node) -> Operation:
+        item = _required(node)
+        work = self._item(item)
+        expected = {"string": str, "boolean": bool}.get(item.kind)
+
+        def plain(value: Any) -> Any:
+            if type(value) is not list:
+                raise Unfit
+            return value if all(type(found) is expected for found in value) else [work(found) for found in value]
+
+        def structs(value: Any) -> Any:
+            if type(value) is not list:
+                raise Unfit
+            for index, found in enumerate(value):
+                value[index] = work(found)
+            return value
+
+        return plain if expected else structs
+
+    def _map(self, node: Node) -> Operation:
+        work = self._item(_required(node))
+
+        def each(value: Any) -> Any:
+            if type(value) is not dict:
+                raise Unfit
+            for name, found in value.items():
+                changed = work(found)
+                if changed is not found:
+                    value[name] = changed
+            return value
+
+        return each
+
+    def _item(self, node: Node) -> Operation:
+        """The work on a list item or a map value, where null is the zero."""
+        if node.kind == "object":
+            plan = self.plan_of(node)
+            return lambda value: plan.run({} if value is None else value)
+        inner = self._value(node)
+        empty = _ZEROS[node.kind]
+        if node.kind == "string":
+            return lambda value: value if type(value) is str else _null_as("", value)
+        return lambda value: empty if value is None else inner(value)
+
+    def _choice(self, node: Node) -> Operation:
+        """A schema, or a boolean, a list of schemas, a list of names."""
+        plan = self.plan_of(node.choices["object"])
+
+        def choose(value: Any) -> Any:
+            if isinstance(value, dict):
+                return plan.run(value)
+            if isinstance(value, list) and "list" in node.choices:
+                return [plan.run(item) if isinstance(item, dict) else item for item in value]
+            return value
+
+        return choose
 
 
-def operation(node: Node) -> Operation:
-    """The work on one field's value, presence included."""
-    if not node.builtin:
-        return _KEEP
-    if node.kind == "object":
-        return _object_operation(node)
-    inner = _value_operation(node)
-    if inner is None and not _written(node):
-        # free JSON keeps what it holds; null is absence for it too
-        return _OMIT_NULL if node.pointer or node.kind == "any" else _OMIT_ZERO
-    make = _maker(node) if _written(node) else (lambda: _DROP)
-    if node.pointer:
-        return _with_null(inner, make)
-    if node.kind in {"list", "map"}:
-        return _with_empty(inner, make)
-    return _with_null(inner, make)
-
-
-def _object_operation(node: Node) -> Operation:
-    plan = plan_of(node)
-    if node.pointer:
-        absent = None if node.always else _DROP
-        return lambda value: absent if value is None else plan.run(value)
-    if not _written(node):
-        return lambda value: plan.run(value) if value else _DROP
-    return lambda value: plan.run({}) if value is None else plan.run(value)
-
-
-def _with_null(inner: Operation | None, make: Callable[[], Any]) -> Operation:
-    """Null is absence."""
-    if inner is None:
-        return lambda value: make() if value is None else value
-    return lambda value: make() if value is None else inner(value)
-
-
-def _with_empty(inner: Operation | None, make: Callable[[], Any]) -> Operation:
+def _empty(value: Any, form: type, make: Callable[[], Any]) -> Any:
     """An empty list or map is a nil one."""
-    if inner is None:
-        return lambda value: value or make()
-    return lambda value: inner(value) if value else make()
+    if value is not None and type(value) is not form:
+        raise Unfit
+    return make()
 
 
-def _value_operation(node: Node) -> Operation | None:
-    """The work on a value that is there; None where it stays as it is."""
-    match node.kind:
-        case "quantity":
-            return _quantity
-        case "time":
-            return times.canonical if node.pointer or node.omitzero else _time_by_value
-        case "micro-time":
-            return times.canonical_micro
-        case "bytes":
-            return _base64
-        case "number":
-            return _number
-        case "list":
-            return _list_operation(node)
-        case "map":
-            return _map_operation(node)
-        case "any" if node.choices:
-            return _choice_operation(node)
-    return None
+def _null_as(zero: Any, value: Any) -> Any:
+    if value is not None:
+        raise Unfit
+    return zero
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _values(node: Node) -> Operation:
+    """The check, and the spelling, of a scalar."""
+    if node.kind == "integer":
+        return functools.partial(_integer, _INT32 if node.format == "int32" else _INT64)
+    return {
+        "string": _string,
+        "boolean": _boolean,
+        "number": _number,
+        "bytes": _base64,
+        "quantity": _quantity,
+        "int-or-string": _int_or_string,
+        "micro-time": times.canonical_micro,
+    }[node.kind]
+
+
+def _string(value: Any) -> str:
+    if type(value) is not str:
+        raise Unfit
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if type(value) is not bool:
+        raise Unfit
+    return value
+
+
+def _integer(bounds: range, value: Any) -> int:
+    if type(value) is not int or value not in bounds:
+        raise Unfit
+    return value
+
+
+def _int_or_string(value: Any) -> Any:
+    if type(value) is not str and (type(value) is not int or value not in _INT32):
+        raise Unfit
+    return value
+
+
+def _number(value: Any) -> float:
+    """Go writes a whole float without a point."""
+    if type(value) is float:
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    if type(value) is not int:
+        raise Unfit
+    return value
 
 
 def _quantity(value: Any) -> str:
-    return quantity.canonical(value if type(value) is str else str(value))
+    if type(value) is str:
+        return quantity.canonical(value)
+    if type(value) is int:
+        return quantity.canonical(str(value))
+    raise Unfit  # of a float only the spelling in the body says what it is (1e3)
 
 
-def _time_by_value(value: str) -> str | None:
-    return None if value.startswith("0001-01-01T00:00:00") and times.is_zero(value) else times.canonical(value)
+def _time_by_value(value: Any) -> str | None:
+    text = times.canonical(value)
+    return None if text == times.ZERO else text
 
 
-def _base64(value: str) -> str:
-    return base64.b64encode(base64.b64decode(value)).decode("ascii")
-
-
-def _number(value: float) -> float:
-    """Go writes a whole float without a point."""
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e21 else value
-
-
-def _item_operation(node: Node) -> Operation | None:
-    """The work on a list item or a map value; None where any value but null stays as it is."""
-    if node.kind == "object":
-        plan = plan_of(node)
-        return lambda value: plan.run({} if value is None else value)
-    inner = _value_operation(node)
-    empty = _ZEROS[node.kind]
-    if inner is None:
-        return None
-    return lambda value: empty if value is None else inner(value)
-
-
-def _list_operation(node: Node) -> Operation:
-    item = _required(node)
-    empty = _ZEROS.get(item.kind)
-    if item.kind == "object":
-        plan = plan_of(item)
-
-        def structs(value: list[Any]) -> list[Any]:
-            for index, found in enumerate(value):
-                if found is None:
-                    value[index] = plan.run({})
-                else:
-                    plan.run(found)
-            return value
-
-        return structs
-    work = _item_operation(item)
-    if work is None:
-        return lambda value: [empty if found is None else found for found in value] if None in value else value
-    return lambda value: [work(found) for found in value]
-
-
-def _map_operation(node: Node) -> Operation:
-    item = _required(node)
-    empty = _ZEROS.get(item.kind)
-    work = _item_operation(item)
-
-    def plain(value: dict[str, Any]) -> dict[str, Any]:
-        if None in value.values():
-            for name, found in value.items():
-                if found is None:
-                    value[name] = empty
-        return value
-
-    if work is None:
-        return plain
-
-    def each(value: dict[str, Any]) -> dict[str, Any]:
-        for name, found in value.items():
-            value[name] = work(found)
-        return value
-
-    return each
-
-
-def _choice_operation(node: Node) -> Operation:
-    """A schema, or a boolean, a list of schemas, a list of names."""
-    plan = plan_of(node.choices["object"])
-
-    def choose(value: Any) -> Any:
-        if isinstance(value, dict):
-            return plan.run(value)
-        if isinstance(value, list) and "list" in node.choices:
-            return [plan.run(item) if isinstance(item, dict) else item for item in value]
-        return value
-
-    return choose
+def _base64(value: Any) -> str:
+    if type(value) is not str:
+        raise Unfit
+    try:
+        return base64.b64encode(base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)).decode("ascii")
+    except binascii.Error as error:
+        raise Unfit(str(error)) from error
 
 
 def _required(node: Node) -> Node:
     if node.items is None:
         raise TypeError(f"{node} has no items")
     return node.items
+
+
+_lenient = Compiler(_drop)
+_strict = Compiler(_refuse)

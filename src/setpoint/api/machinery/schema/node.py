@@ -61,7 +61,6 @@ class Node:
         "nullable",
         "omitzero",
         "patch_strategy",
-        "plan",
         "pointer",
         "preserve_unknown",
         "required",
@@ -90,8 +89,6 @@ class Node:
         self.embedded = False
         self.format = ""
         self.schema: Mapping[str, Any] = {}
-        #: what `schema.canonical` has compiled for this node
-        self.plan: Any = None
         self._fields: Fields | None = None
         self._make_fields: Callable[[], Fields] | None = None
 

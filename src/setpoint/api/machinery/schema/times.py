@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 SECONDS = "2006-01-02T15:04:05Z07:00"
 MICROS = "2006-01-02T15:04:05.000000Z07:00"
@@ -34,6 +35,12 @@ class TimeError(ValueError):
     """The text is no time; the message is Go's."""
 
 
+def _match(text: Any) -> re.Match[str] | None:
+    if type(text) is not str:
+        raise TimeError("a time is a string")
+    return _plain(text)
+
+
 def parse(text: str, layout: str = SECONDS) -> datetime:
     """The moment that `text` names; digits beyond microseconds are cut off."""
     return _Reader(text, layout).read()
@@ -41,14 +48,14 @@ def parse(text: str, layout: str = SECONDS) -> datetime:
 
 def check(text: str, *, micro: bool = False) -> None:
     """Raises TimeError unless `text` is a Time, or a MicroTime."""
-    found = _plain(text)
+    found = _match(text)
     if found is None or (micro and not found[1]):
         parse(text, MICROS if micro else SECONDS)
 
 
 def canonical(text: str) -> str:
     """As a Time is written: UTC, whole seconds."""
-    found = _plain(text)
+    found = _match(text)
     if found:
         return text if not found[1] else text[:19] + "Z"
     return _utc(parse(text)).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
@@ -56,7 +63,7 @@ def canonical(text: str) -> str:
 
 def canonical_micro(text: str) -> str:
     """As a MicroTime is written: UTC, six digits."""
-    found = _plain(text)
+    found = _match(text)
     if found and found[1]:
         return text
     return _utc(parse(text, MICROS)).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
@@ -68,11 +75,6 @@ def _utc(moment: datetime) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         return moment.replace(tzinfo=UTC)
-
-
-def is_zero(text: str) -> bool:
-    """Whether it is Go's zero time, the first moment of the year 1."""
-    return canonical(text) == ZERO
 
 
 class _Reader:

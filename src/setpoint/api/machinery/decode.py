@@ -1,0 +1,258 @@
+"""Request bodies become objects here, and nowhere else (design, decision 3).
+
+The fast path is a fast reader and one pass along the schema tree (`schema.canonical`). It cannot see repeated names, and loses the
+spelling of numbers; so when the text holds more names than the object, or when the pass finds anything unfit, the body is read
+again slowly, with exactly the complaints that Kubernetes makes.
+
+What comes out is canonical already: null is absence, and zeros are where a Go struct would write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery import gojson
+from setpoint.api.machinery.schema import canonical
+from setpoint.api.machinery.schema.node import Node
+from setpoint.api.machinery.schema.reading import Reader, WrongType, go_quoted
+from setpoint.api.machinery.status import bad_request
+
+#: query parameter `fieldValidation`: what happens to unknown and repeated fields
+IGNORE, WARN, STRICT = "Ignore", "Warn", "Strict"
+
+_ANONYMOUS = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_MOST_SHOWN = 30
+
+
+class DecodeError(ValueError):
+    """A body that is no object of the kind; the message is Kubernetes' own, without the sentence that surrounds it.
+
+    `recognised` says whether the body's kind could be told, which that sentence depends on.
+    """
+
+    def __init__(self, message: str, *, kind: str = "", version: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.version = version
+
+    @property
+    def recognised(self) -> bool:
+        return bool(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """An object and the warnings about its text (`unknown field "spec.x"`)."""
+
+    obj: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
+
+
+def decode(
+    body: bytes,
+    media_type: str,
+    node: Node | None,
+    *,
+    kind: str,
+    api_version: str,
+    validation: str = WARN,
+    known: Callable[[str, str], bool] | None = None,
+) -> Decoded:
+    """The object of `kind` and `api_version` in a body, with both filled in.
+
+    `known(api_version, kind)` says whether this server has a kind at all; it decides only which complaint a body of another kind
+    gets. Raises StatusError 400.
+    """
+    try:
+        return read(body, media_type, node, validation=validation, expected=Expected(kind, api_version, known))
+    except DecodeError as error:
+        if error.recognised:
+            message = f"{error.kind} in version {go_quoted(error.version)} cannot be handled as a {kind}: {error}"
+        else:
+            message = f"the object provided is unrecognized (must be of type {kind}): {error} ({_summary(body)})"
+        raise bad_request(message) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The kind that a body should be of: what it does not say about itself is filled in from here."""
+
+    kind: str
+    api_version: str
+    known: Callable[[str, str], bool] | None = None
+
+    def settle(self, obj: dict[str, Any]) -> tuple[str, str]:
+        """Kind and version that the body claims; raises DecodeError for another kind."""
+        kind = obj.get("kind") or self.kind
+        api_version = obj.get("apiVersion") or self.api_version
+        if api_version.count("/") > 1:
+            raise DecodeError(f"unexpected GroupVersion string: {api_version}")
+        version = api_version.rpartition("/")[2]
+        if kind == self.kind and api_version == self.api_version:
+            return kind, version
+        if self.known is None or not self.known(api_version, kind):
+            why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+            raise DecodeError(why, kind=kind, version=version)
+        if kind == self.kind and _group(api_version) == _group(self.api_version):
+            raise bad_request(
+                f"the API version in the data ({api_version}) does not match the expected API version ({self.api_version})"
+            )
+        why = f"converting ({version}.{kind}) to ({internal_package(self.api_version)}.{self.kind}): unknown conversion"
+        raise DecodeError(why, kind=kind, version=version)
+
+
+def read(body: bytes, media_type: str, node: Node | None, *, validation: str = WARN, expected: Expected | None = None) -> Decoded:
+    """As `decode`, for callers with a sentence of their own around the complaint (options, patches). Raises DecodeError."""
+    complaint = ""
+    if _is_yaml(media_type):
+        from setpoint.api.machinery.yaml_bodies import YamlComplaint, to_json
+
+        try:
+            body, complaint = to_json(body)
+        except YamlComplaint as error:
+            raise DecodeError(str(error)) from error
+    obj = fast(body)
+    if obj is None or complaint:
+        return _read_slowly(body, node, validation, expected, complaint)
+    kind, version = expected.settle(obj) if expected else ("", "")
+    try:
+        _settle_names(obj, expected)
+        return Decoded(_fitted(obj, node))
+    except canonical.Unfit:
+        return _read_slowly(body, node, validation, expected, complaint)
+    except ValueError as error:
+        # a text that is no quantity or time; the slow reader says which complaint comes first
+        return _read_slowly(body, node, validation, expected, str(error) and complaint)
+
+
+def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN) -> Decoded:
+    """An object that a patch has made, judged as if it had come as a body. Raises DecodeError."""
+    try:
+        return Decoded(_fitted(obj, node))
+    except ValueError:
+        return _read_slowly(orjson.dumps(obj), node, validation, None, "")
+
+
+def fast(body: bytes) -> dict[str, Any] | None:
+    """The object, or None where only the slow reader can tell what the body is."""
+    try:
+        obj = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    if type(obj) is not dict or type(obj.get("kind", "")) is not str or type(obj.get("apiVersion", "")) is not str:
+        return None
+    try:
+        again = orjson.dumps(obj)
+    except (TypeError, ValueError):
+        return None
+    # every name stands before a colon; text in strings has its quotes escaped. What could confuse the count is read slowly
+    if b'\\\\"' in body or b" :" in body or b"\n:" in body or b"\t:" in body or b"\r:" in body:
+        return None
+    return obj if _names(body) == _names(again) else None
+
+
+def _names(text: bytes) -> int:
+    return text.count(b'":') - text.count(b'\\":')
+
+
+def _fitted(obj: dict[str, Any], node: Node | None) -> dict[str, Any]:
+    if node is None:
+        return obj
+    fitted = canonical.fit(obj, node)
+    if not node.builtin:
+        _as_doubles(fitted)
+    return fitted
+
+
+def _as_doubles(value: Any) -> Any:
+    """Free JSON as Go holds it: integers beyond int64 are doubles, whole doubles are written without a point."""
+    if type(value) is dict:
+        for name, found in value.items():
+            if type(found) is not str:
+                value[name] = _as_doubles(found)
+    elif type(value) is list:
+        for index, found in enumerate(value):
+            value[index] = _as_doubles(found)
+    elif type(value) is float:
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    elif type(value) is int and not -(2**63) <= value < 2**63:
+        return float(value)
+    return value
+
+
+def _read_slowly(body: bytes, node: Node | None, validation: str, expected: Expected | None, complaint: str) -> Decoded:
+    value = _interpret(body, expected)
+    kind, version = ("", "")
+    if expected:
+        kind, version = expected.settle({name: found for name, found in value if name in {"kind", "apiVersion"}})
+    reader = Reader(node or Node("object", builtin=False))
+    try:
+        obj = reader.read(value)
+        _settle_names(obj, expected)
+        obj = canonical.canonicalise(obj, node) if node is not None else obj
+    except (ValueError, OverflowError) as error:
+        raise DecodeError(str(error), kind=kind, version=version) from error
+    complaints = ([complaint] if complaint else []) + reader.complaints
+    if complaints and validation == STRICT:
+        raise DecodeError(f"strict decoding error: {', '.join(complaints)}", kind=kind, version=version)
+    return Decoded(obj, complaints if validation != IGNORE else [])
+
+
+def _interpret(body: bytes, expected: Expected | None) -> gojson.Members:
+    """The body as an object whose kind can be told; null is an empty one."""
+    before = "couldn't get version/kind; json parse error: " if expected else ""
+    try:
+        value = gojson.parse(body)
+    except gojson.SyntaxComplaint as error:
+        raise DecodeError(f"{before}{error}") from error
+    if value is None:
+        return gojson.Members()
+    if not isinstance(value, gojson.Members):
+        wrong = WrongType(_shown(value), _ANONYMOUS if expected else "map[string]interface {}", "", "")
+        raise DecodeError(f"{before}{wrong}")
+    for name, found in value:
+        if expected and name in {"kind", "apiVersion"} and found is not None and (_shown(found) != "string"):
+            raise DecodeError(f"{before}{WrongType(_shown(found), 'string', '', name)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, gojson.Number):
+        return "number"
+    return {str: "string", gojson.Members: "object"}.get(type(value), "array")
+
+
+def _settle_names(obj: dict[str, Any], expected: Expected | None) -> None:
+    if expected:
+        obj["kind"] = expected.kind
+        obj["apiVersion"] = expected.api_version
+
+
+def internal_package(api_version: str) -> str:
+    """The Go package of a group's internal types: `core`, `apps`, `rbac`; events.k8s.io shares core's."""
+    group = _group(api_version)
+    return "core" if group in {"", "events.k8s.io"} else group.partition(".")[0]
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+def _is_yaml(media_type: str) -> bool:
+    return media_type.partition(";")[0].strip().lower() in {"application/yaml", "application/apply-patch+yaml"}
+
+
+def _summary(body: bytes) -> str:
+    """The beginning of a body that nobody understands."""
+    if not body:
+        return "<empty>"
+    cut = " ..." if len(body) > _MOST_SHOWN else ""
+    part = body[:_MOST_SHOWN]
+    return (part.decode("utf-8", "replace") if part.startswith(b"{") else part.hex()) + cut

@@ -1,0 +1,165 @@
+"""YAML bodies as JSON, as Kubernetes' YAML reader makes it: YAML 1.1 with its own word lists, the first document only.
+
+Words such as `yes` and `off` are booleans, `010` is eight, `12:30` and `2026-01-01` are strings, a repeated key's last value counts.
+Aliases are expanded under the reader's own limit, so that a small body cannot become a large one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+import yaml
+
+_BOOLEANS = {word: True for word in "y Y yes Yes YES true True TRUE on On ON".split()} | {
+    word: False for word in "n N no No NO false False FALSE off Off OFF".split()
+}
+_NULLS = {"", "~", "null", "Null", "NULL"}
+_float = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").fullmatch
+_decimal = re.compile(r"[-+]?(0|[1-9][0-9]*)").fullmatch
+_based = re.compile(r"([-+]?)0(?:([xX])([0-9a-fA-F]+)|([bB])([01]+)|[oO]?([0-7]+))").fullmatch
+_STRING = "tag:yaml.org,2002:str"
+_MERGE = "tag:yaml.org,2002:merge"
+_LOW, _HIGH = 400_000, 4_000_000
+
+
+class YamlComplaint(ValueError):
+    """The body is no YAML, or none that becomes JSON; the message is that of Kubernetes' reader."""
+
+
+def to_json(body: bytes) -> tuple[bytes, str]:
+    """JSON with sorted keys, and the complaint about repeated keys that a strict reader makes ("" if there are none)."""
+    reader = _Reader()
+    try:
+        node = yaml.compose(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.MarkedYAMLError as error:
+        if "expected a single document" in str(error):
+            node = next(iter(yaml.compose_all(body, Loader=yaml.SafeLoader)))
+        else:
+            raise YamlComplaint(f"error converting YAML to JSON: yaml: {_marked(error)}") from error
+    except yaml.YAMLError as error:
+        raise YamlComplaint(f"error converting YAML to JSON: yaml: {error}") from error
+    try:
+        value = reader.value(node) if node is not None else None
+    except RecursionError as error:
+        raise YamlComplaint("error converting YAML to JSON: yaml: exceeded max depth") from error
+    repeated = "".join(f"\n  line {line}: key {key} already set in map" for line, key in reader.repeated)
+    complaint = f"error converting YAML to JSON: yaml: unmarshal errors:{repeated}" if repeated else ""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS), complaint
+    except TypeError as error:
+        raise YamlComplaint("error converting YAML to JSON: exceeded max depth") from error
+
+
+def _marked(error: yaml.MarkedYAMLError) -> str:
+    """`line 5: found character that cannot start any token`: lines as libyaml's callers count them."""
+    line = 0
+    if error.problem_mark is not None and error.problem_mark.line:
+        line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+    elif error.context_mark is not None:
+        line = error.context_mark.line
+    return (f"line {line}: " if line else "") + (error.problem or "unknown problem parsing YAML content")
+
+
+class _Reader:
+    """Turns a composed document into plain values and counts what aliases make of it."""
+
+    def __init__(self) -> None:
+        self.repeated: list[tuple[int, str]] = []
+        self._seen: set[int] = set()
+        self._within: set[int] = set()
+        self._count = 0
+        self._aliased = 0
+
+    def value(self, node: yaml.Node, *, aliased: bool = False) -> Any:
+        self._count += 1
+        aliased = aliased or id(node) in self._seen
+        self._aliased += aliased
+        if self._aliased > 100 and self._count > 1000 and self._aliased / self._count > _allowed(self._count):
+            raise YamlComplaint("error converting YAML to JSON: yaml: document contains excessive aliasing")
+        if id(node) in self._within:
+            raise YamlComplaint("error converting YAML to JSON: yaml: anchor value contains itself")
+        self._seen.add(id(node))
+        if isinstance(node, yaml.ScalarNode):
+            return scalar(node)
+        self._within.add(id(node))
+        found = self._mapping(node, aliased) if isinstance(node, yaml.MappingNode) else self._sequence(node, aliased)
+        self._within.discard(id(node))
+        return found
+
+    def _sequence(self, node: yaml.Node, aliased: bool) -> list[Any]:
+        return [self.value(item, aliased=aliased) for item in node.value]
+
+    def _mapping(self, node: yaml.Node, aliased: bool) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key, item in node.value:
+            if key.tag == _MERGE and key.value == "<<":
+                for source in reversed(item.value if isinstance(item, yaml.SequenceNode) else [item]):
+                    merged.update(self.value(source, aliased=aliased))
+                continue
+            name = self._key(key, item)
+            if name in out and not aliased:
+                self.repeated.append((key.start_mark.line + 1, orjson.dumps(name).decode()))
+            out[name] = self.value(item, aliased=aliased)
+        return merged | out
+
+    def _key(self, key: yaml.Node, item: yaml.Node) -> str:
+        value = self.value(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (int, float)):
+            return str(value)
+        shown = "<nil>" if value is None else str(value)
+        kind = "%!s(<nil>)" if value is None else "map[interface {}]interface {}" if isinstance(value, dict) else "[]interface {}"
+        held = f'"{item.value}"' if isinstance(item, yaml.ScalarNode) else "map[]"
+        raise YamlComplaint(f"error converting YAML to JSON: unsupported map key of type: {kind}, key: {shown}, value: {held}")
+
+
+def _allowed(count: int) -> float:
+    """How much of a document may come from aliases: nearly all of a small one, a tenth of a huge one."""
+    if count <= _LOW:
+        return 0.99
+    return 0.10 if count >= _HIGH else 0.99 - 0.89 * (count - _LOW) / (_HIGH - _LOW)
+
+
+def scalar(node: yaml.ScalarNode) -> Any:
+    """The value of a plain word or a quoted text."""
+    text = str(node.value)
+    if node.style in {"'", '"', "|", ">"} or node.tag == "!":
+        return text
+    if node.tag == _STRING and _explicit(node):
+        return text
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    return _numeric(text)
+
+
+def _explicit(node: yaml.ScalarNode) -> bool:
+    """Whether `!!str` was written: a plain word of another kind would have got another tag by itself."""
+    width = node.end_mark.index - node.start_mark.index
+    return bool(width > len(node.value))
+
+
+def _numeric(text: str) -> Any:
+    plain = text.replace("_", "")
+    if _decimal(plain):
+        return _bounded(int(plain))
+    if based := _based(plain):
+        digits, base = next((based[group], base) for group, base in ((3, 16), (5, 2), (6, 8)) if based[group])
+        return _bounded(int(based[1] + digits, base))
+    if plain and _float(plain):
+        value = float(plain)
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    if text.lower() in {".inf", "+.inf", "-.inf", ".nan"}:
+        raise YamlComplaint(f"error converting YAML to JSON: json: unsupported value: {text.lower().replace('.', '')}")
+    return text
+
+
+def _bounded(value: int) -> int | float:
+    return value if -(2**63) <= value < 2**64 else float(value)
