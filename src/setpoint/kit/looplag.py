@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import time
 
-import structlog
+from setpoint.kit import logs, metrics
 
-from setpoint.kit import metrics
-
-log = structlog.get_logger("kit.looplag")
+log = logs.get_logger("kit.looplag")
 LAG = metrics.histogram("setpoint_loop_lag_seconds", "Lateness of the event loop's timers.")
 
 

@@ -12,12 +12,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import structlog
-
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 
 T = TypeVar("T")
-log = structlog.get_logger("kit.tasks")
+log = logs.get_logger("kit.tasks")
 
 
 class Tasks:
