@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote
 
-import structlog
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 from multidict import CIMultiDict
@@ -24,8 +23,9 @@ from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.authentication import certificates
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response, error_response
+from setpoint.kit import logs
 
-log = structlog.get_logger("apiserver.http")
+log = logs.get_logger("apiserver.http")
 
 MAX_BODY = 3 * 1024 * 1024  # bytes, as kube-apiserver's MaxRequestBodyBytes
 MAX_HEADER = 1024 * 1024  # bytes of one header or of the request line, as Go's DefaultMaxHeaderBytes

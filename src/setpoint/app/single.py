@@ -1,32 +1,75 @@
-"""`setpoint up` in one process: API server, controllers, scheduler and node agents on one loop, started and stopped in order."""
+"""`setpoint up` in one process: API server, controllers, scheduler and node agents on one loop, started and stopped in order.
+
+Start: API server, then the loops (each waits for its own informers), then the nodes. Stop: nodes, loops, API server. A loop that
+fails starts anew (`Tasks.loop`); the API server's failure ends the process.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import time
+from collections.abc import Callable
 
+from setpoint.api.machinery.user import UserInfo
+from setpoint.app import identities, parts
 from setpoint.app.api_server import ApiServer
-from setpoint.app.options import Options
+from setpoint.app.options import Options, StartError
+from setpoint.app.readiness import until_nodes_ready
 from setpoint.app.say import say
+from setpoint.client.client import Client
 from setpoint.kit import looplag
-from setpoint.kit.clock import RealClock
+from setpoint.kit.clock import Clock, RealClock
 from setpoint.kit.tasks import Tasks
+
+_READY_SECONDS = 30.0
 
 
 async def run_single(options: Options, started_at: float, stop: asyncio.Event) -> None:
     """Run until `stop` is set; raises StartError."""
     clock = RealClock()
     server = ApiServer(options, clock)
-    async with Tasks("setpoint") as tasks:
-        tasks.start("loop lag", looplag.watch())
-        try:
-            await server.start()
-            gc.collect()
-            gc.freeze()
-            say(f"kubeconfig: {options.kubeconfig or server.data.admin_kubeconfig}")
-            say(f"ready in {time.time() - started_at:.2f} s  {server.url}")
+    try:
+        await server.start()
+        async with Tasks("setpoint") as tasks:
+            tasks.start("loop lag", looplag.watch())
+            start_loops(tasks, server, clock)
+            nodes = start_nodes(tasks, server, clock)
+            await _announce(server, options, started_at)
             await stop.wait()
-        finally:
-            await server.stop()
+            await nodes()
             tasks.stop()
+    finally:
+        await server.stop()
+
+
+def start_loops(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
+    """Controllers and scheduler, each by its own identity."""
+    options = server.options
+    if options.controllers:
+        client = server.client(identities.user(identities.CONTROLLER_MANAGER), "kube-controller-manager")
+        manager = parts.controller_manager(options, server.authority, client, clock)
+        tasks.loop("controllers", manager.run, clock=clock)
+    if options.scheduler:
+        client = server.client(identities.user(identities.SCHEDULER), "kube-scheduler")
+        tasks.loop("scheduler", parts.scheduler(client, clock).run, clock=clock)
+
+
+def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock) -> Callable[[], asyncio.Future[None]]:
+    """The node agents; what is returned ends them and their pods' processes."""
+
+    def client(name: str) -> Client:
+        user: UserInfo = identities.user(identities.node_user(name), identities.NODES)
+        return server.client(user, "kubelet")
+
+    return parts.start_nodes(tasks, server, client, clock)
+
+
+async def _announce(server: ApiServer, options: Options, started_at: float) -> None:
+    client = server.client(identities.user("setpoint", "system:masters"), "setpoint")
+    if not await until_nodes_ready(client, options.node_names, _READY_SECONDS):
+        raise StartError(f"the nodes do not get ready within {_READY_SECONDS:.0f} s")
+    gc.collect()
+    gc.freeze()
+    say(f"kubeconfig: {options.kubeconfig or server.data.admin_kubeconfig}")
+    say(f"ready in {time.time() - started_at:.2f} s  {server.url}")

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import structlog
 
 from setpoint.apiserver.pki import write_private
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import Options, StartError, Timings
 from setpoint.app.say import say
+from setpoint.kit import logs
 from setpoint.kit.clock import RealClock
 from setpoint.kit.tasks import Tasks
 
-log = structlog.get_logger("app.split")
+log = logs.get_logger("app.split")
 
 API_SERVER, CONTROLLERS = "apiserver", "controllers"
 _READY_SECONDS = 30.0

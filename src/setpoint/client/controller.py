@@ -15,20 +15,19 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.informer import Informer
 from setpoint.client.settled import Activity
 from setpoint.client.trace import Cycle, Trace
 from setpoint.client.transport import TransportError
 from setpoint.client.workqueue import WorkQueue
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 
 Observed = TypeVar("Observed")
 Plan = TypeVar("Plan")
-log = structlog.get_logger("client.controller")
+log = logs.get_logger("client.controller")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,6 @@ import zlib
 from collections import deque
 from typing import Any, Protocol
 
-import structlog
-
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.client import ClientProtocol
@@ -20,14 +18,14 @@ from setpoint.client.correlation import Correlator, CountCorrelator, Event, Send
 from setpoint.client.references import reference_to
 from setpoint.client.settled import Activity
 from setpoint.client.transport import TransportError
-from setpoint.kit import metrics
+from setpoint.kit import logs, metrics
 from setpoint.kit.clock import Clock
 
 EVENTS: Resource[dict[str, Any]] = Resource("", "v1", "events", "Event", namespaced=True, type=dict)
 CAPACITY = 1000
 TRIES = 12
 PAUSE = 10.0
-log = structlog.get_logger("client.events")
+log = logs.get_logger("client.events")
 _DROPPED = metrics.counter("setpoint_events_dropped", "Events that found the recorder's queue full.", ("component",))
 
 

@@ -12,19 +12,18 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-import structlog
-
 from setpoint.api.machinery.resource import Resource
 from setpoint.client.client import ClientProtocol, WatchEvent
 from setpoint.client.objects import key_of, resource_version_of
 from setpoint.client.reflector import Reflector
 from setpoint.client.settled import Activity
 from setpoint.client.store import IndexFunction, Store
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 
 T = TypeVar("T")
 Handler = Callable[[str, T | None, T | None], None]
-log = structlog.get_logger("client.informer")
+log = logs.get_logger("client.informer")
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 _YIELD_EVERY = 500

@@ -15,18 +15,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.client import ClientProtocol
 from setpoint.client.transport import TransportError
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock, rfc3339_micro
 from setpoint.kit.tasks import Tasks
 
 LEASES: Resource[dict[str, Any]] = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True, type=dict)
 JITTER = 1.2
-log = structlog.get_logger("client.leader")
+log = logs.get_logger("client.leader")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,17 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Generic, Protocol, TypeVar
 
-import structlog
-
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.backoff import Backoff
 from setpoint.client.client import ClientProtocol, ListResult, WatchEvent
 from setpoint.client.objects import resource_version_of
 from setpoint.client.transport import TransportError
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 
 T = TypeVar("T")
-log = structlog.get_logger("client.reflector")
+log = logs.get_logger("client.reflector")
 
 PAGE = 500
 WATCH_SECONDS = 300

@@ -17,8 +17,7 @@ from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from functools import partial
 
-import structlog
-
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.storage.journal import Journal, Row
@@ -40,7 +39,7 @@ from setpoint.storage.protocol import (
 )
 from setpoint.storage.watchers import Watchers
 
-log = structlog.get_logger("storage.local")
+log = logs.get_logger("storage.local")
 
 MAX_PENDING = 20_000  # writes that may wait for the disk; more are refused
 UPKEEP_SECONDS = 60.0

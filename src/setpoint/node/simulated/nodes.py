@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import coordination_v1, core_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
 from setpoint.client.store import Store
 from setpoint.client.transport import TransportError
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock, rfc3339_micro
 from setpoint.node.simulated.node_objects import LEASE_NAMESPACE, lease_body, node_body, node_conditions
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 REPORT_SECONDS = 300.0
 """How often a node's status is written even if nothing changed: the kubelet's nodeStatusReportFrequency."""
-log = structlog.get_logger("node.simulated")
+log = logs.get_logger("node.simulated")
 
 
 @dataclass(frozen=True, slots=True)

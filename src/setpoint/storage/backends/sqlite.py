@@ -20,15 +20,14 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
-import structlog
-
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.storage.journal import Done, Recovered, Row
 from setpoint.storage.local import LocalStore
 from setpoint.storage.mvcc import Retention
 from setpoint.storage.protocol import Describe, StoreError, Unavailable
 
-log = structlog.get_logger("storage.sqlite")
+log = logs.get_logger("storage.sqlite")
 T = TypeVar("T")
 
 FILE = "setpoint.db"
