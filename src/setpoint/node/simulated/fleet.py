@@ -82,7 +82,7 @@ class SimulatedNodes:
             client, core_v1.PODS, clock, field_selector="spec.nodeName!=", indexers={BY_NODE: _node_of}, rng=rng
         )
         self._nodes: Informer[core_v1.Node] = Informer(client, core_v1.NODES, clock, rng=rng)
-        reconciler = PodReconciler(writer, clock, self._pods.store, self.nodes, stages)
+        reconciler = self._reconciler = PodReconciler(writer, clock, self._pods.store, self.nodes, stages)
         self._pod_controller = Controller("simulated-pods", reconciler, clock, workers=8, informers=(self._pods,))
         self._node_controller = Controller(
             "simulated-nodes", NodeReconciler(writer, clock, self._nodes.store, self.nodes, version), clock,
@@ -141,9 +141,9 @@ class SimulatedNodes:
             self._pod_controller.enqueue(key_of(pod))
 
     def activity(self) -> Activity:
-        """Heartbeats are no work."""
+        """Heartbeats are no work; pods between two stages are."""
         parts = (self._pods, self._nodes, self._pod_controller, self._node_controller)
-        return combined(part.activity() for part in parts)
+        return combined([*(part.activity() for part in parts), Activity(queued=len(self._reconciler.waiting))])
 
     def _pod_changed(self, kind: str, old: core_v1.Pod | None, new: core_v1.Pod | None) -> None:
         pod = any_of(old, new)

@@ -13,7 +13,7 @@ from setpoint.client.controller import Result
 from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.kit.clock import Clock
-from setpoint.node.simulated.stages import Place, Stages, Step, next_step
+from setpoint.node.simulated.stages import IN_SERVICE, Place, Stages, Step, next_step
 
 if TYPE_CHECKING:
     from setpoint.node.simulated.fleet import SimulatedNode
@@ -56,9 +56,12 @@ class PodReconciler:
         self._nodes = nodes
         self._stages = stages
         self._entered: dict[str, tuple[str, str, float]] = {}
+        self.waiting: set[str] = set()
+        """Pods that are on their way: they will go on by themselves. One that will fail or complete some day is not."""
 
     def observe(self, key: str) -> Observed | None:
         pod = self._pods.get(key)
+        self.waiting.discard(key)
         if pod is None:
             self._entered.pop(key, None)
             return None
@@ -75,6 +78,8 @@ class PodReconciler:
     async def act(self, plan: Plan) -> Result | None:
         wait = self._since(plan.pod, plan.step.stage) + plan.step.after - self._clock.monotonic()
         if wait > 0:
+            if not plan.step.stage.startswith(IN_SERVICE):
+                self.waiting.add(key_of(plan.pod))
             return Result(requeue_after=wait)
         node = self._nodes[plan.pod.spec.node_name]
         client = self._clients(node.spec.name)

@@ -15,6 +15,7 @@ from setpoint.api.types import core_v1
 from setpoint.kit.clock import rfc3339
 
 KILLED = 137
+IN_SERVICE = "ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def next_step(pod: core_v1.Pod, stages: Stages, *, lost: bool = False) -> Step |
 
 def _in_service(pod: core_v1.Pod, stages: Stages) -> Step | None:
     policy = pod.spec.restart_policy
-    age = f"ready {sum(status.restart_count for status in pod.status.container_statuses)}"
+    age = f"{IN_SERVICE} {sum(status.restart_count for status in pod.status.container_statuses)}"
     if stages.complete is not None and policy != "Always":
         return Step(age, stages.complete, lambda place, now: ended(pod, place, now, 0))
     if stages.fail is None:

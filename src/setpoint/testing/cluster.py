@@ -1,0 +1,260 @@
+"""A whole cluster on virtual time: memory store, API server, controllers, scheduler and simulated nodes on one plain asyncio loop.
+
+    async with VirtualCluster(nodes=3) as cluster:
+        await cluster.client.create(DEPLOYMENTS, body, "default")
+        await cluster.settled()
+
+An hour of its time takes as long as the work in it. Components talk to the API server through links with faults (`cluster.faults`);
+any of them, the API server included, can be stopped and started. The test's own client has no faults.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.pipeline import Pipeline
+from setpoint.apiserver.request import Request
+from setpoint.app import bootstrap
+from setpoint.app.assembly import make_pipeline
+from setpoint.client.client import Client
+from setpoint.client.settled import Activity
+from setpoint.client.transports.in_process import InProcessTransport
+from setpoint.controllers.component import Settings
+from setpoint.controllers.manager import ControllerManager
+from setpoint.kit.clock import VirtualClock
+from setpoint.kit.tasks import Tasks
+from setpoint.node.simulated import NodeSpec, SimulatedNodes, Stages
+from setpoint.storage.backends.memory import memory_store
+from setpoint.testing.faults import Faults, Link
+
+ADMIN = UserInfo("admin", groups=("system:masters", "system:authenticated"))
+CONTROLLERS, SCHEDULER, NODES = "controllers", "scheduler", "nodes"
+Stage = Stages | Callable[[Any], Stages]
+
+
+class Part(Protocol):
+    """A component of the cluster."""
+
+    async def run(self) -> None: ...
+    def activity(self) -> Activity: ...
+
+
+class Unsettled(AssertionError):
+    """The cluster still works after all the time it was given; the message says who does what."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """A part that runs, with the link that is its only way to the API server."""
+
+    part: Any
+    link: Link
+    task: asyncio.Task[None]
+
+
+@dataclass(slots=True)
+class _ApiServer:
+    """What in-process transports call; the pipeline behind it can be replaced."""
+
+    pipeline: Pipeline = field(repr=False)
+
+    async def handle(self, request: Any) -> Any:
+        return await self.pipeline.handle(request)
+
+
+class VirtualCluster:
+    """Use it with `async with`; everything runs from then on, as far as the clock is moved."""
+
+    def __init__(
+        self,
+        nodes: int | Iterable[NodeSpec] = 3,
+        *,
+        seed: int = 0,
+        stages: Stage = Stages(),  # noqa: B008  # frozen
+        settings: Settings = Settings(),  # noqa: B008  # frozen
+        parts: Sequence[str] = (CONTROLLERS, SCHEDULER, NODES),
+        without: Sequence[str] = (),
+    ) -> None:
+        self.clock = VirtualClock()
+        self.rng = random.Random(seed)  # noqa: S311  # a test's seed
+        self.faults = Faults(self.clock, random.Random(seed + 1))  # noqa: S311
+        self.store = memory_store(self.clock)
+        self._server = _ApiServer(make_pipeline(self.store, self.clock, address="127.0.0.1:6443"))
+        self.client = Client(self._transport(ADMIN), user_agent="kubectl", clock=self.clock)
+        specs = [NodeSpec(f"node-{number}") for number in range(1, nodes + 1)] if isinstance(nodes, int) else nodes
+        self._specs = {spec.name: spec for spec in specs}
+        self._stages = stages
+        self._settings = settings
+        self._without = without
+        self._names = parts
+        self._running: dict[str, _Running] = {}
+        self._tasks = Tasks("cluster")
+        self._stack = AsyncExitStack()
+        self._makers: dict[str, Callable[[Client], Part]] = {
+            CONTROLLERS: self._make_controllers,
+            SCHEDULER: self._make_scheduler,
+            NODES: self._make_nodes,
+        }
+
+    # -- life
+
+    async def __aenter__(self) -> Self:
+        await self.store.open()
+        self._stack.push_async_callback(self.store.close)
+        await bootstrap.ensure(self.client, service_address="10.96.0.1", port=6443)
+        await self._stack.enter_async_context(self._tasks)
+        for name in self._names:
+            self.start(name)
+        await self.clock.advance(1)
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        self._tasks.stop()
+        await self._stack.__aexit__(*error)
+
+    def start(self, name: str) -> None:
+        """Start a part anew; what it knew before is gone."""
+        user = UserInfo(f"system:{name}", groups=("system:masters", "system:authenticated"))
+        link = Link(self._transport(user), self.faults)
+        part = self._makers[name](Client(link, user_agent=name, clock=self.clock))
+        task = self._tasks.start(name, self._run(part))
+        self._running[name] = _Running(part, link, task)
+
+    @staticmethod
+    async def _run(part: Part) -> None:
+        await part.run()
+
+    async def stop(self, name: str) -> None:
+        """Stop a part where it stands, as a crash would."""
+        running = self._running.pop(name)
+        self.faults.links.remove(running.link)
+        running.task.cancel()
+        await asyncio.wait([running.task])
+
+    async def restart(self, name: str) -> None:
+        await self.stop(name)
+        self.start(name)
+
+    async def restart_api_server(self) -> None:
+        """A new API server over the same store: all watches end, caches begin empty."""
+        self._server.pipeline = make_pipeline(self.store, self.clock, address="127.0.0.1:6443")
+        self.faults.break_watches()
+        await self.clock.idle()
+
+    def part(self, name: str) -> Any:
+        """The component that runs under this name."""
+        return self._running[name].part
+
+    @property
+    def nodes(self) -> SimulatedNodes:
+        fleet: SimulatedNodes = self.part(NODES)
+        return fleet
+
+    # -- time
+
+    async def advance(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    async def settled(self, limit: float = 600.0) -> float:
+        """Move time until nothing is queued, in flight or tried again, `limit` seconds at the most; return how long that was.
+
+        Raises Unsettled. What is due later (a deadline, a toleration's end, a heartbeat) does not count.
+        """
+        start = self.clock.elapsed
+        await self.clock.idle()
+        while busy := self.busy():
+            due = self.clock.next_due()
+            if due is None or self.clock.elapsed - start > limit:
+                raise Unsettled(f"after {self.clock.elapsed - start:.1f} s: {'; '.join(busy)}")
+            await self.clock.advance(max(0.0, due - self.clock.now()))
+        return self.clock.elapsed - start
+
+    def busy(self) -> list[str]:
+        """Who has work, and what kind of work."""
+        found = []
+        for name, running in self._running.items():
+            for label, activity in _activities(name, running.part):
+                if not activity.settled:
+                    found.append(f"{label}: {activity}")
+            if running.link.calls:
+                found.append(f"{name}: {running.link.calls} calls under way")
+        return found
+
+    async def until(self, check: Callable[[], Any], limit: float = 600.0, step: float = 1.0) -> float:
+        """Move time until `await check()` is true, `limit` seconds at the most; return how long that was; else AssertionError."""
+        start = self.clock.elapsed
+        while not await check():
+            if self.clock.elapsed - start > limit:
+                raise AssertionError(f"not so after {limit} s: {check.__doc__ or check}; busy: {self.busy()}")
+            await self.clock.advance(step)
+        return self.clock.elapsed - start
+
+    # -- composition
+
+    def _transport(self, user: UserInfo) -> InProcessTransport:
+        return InProcessTransport(self._server, Request, user)
+
+    def _make_controllers(self, client: Client) -> Part:
+        return ControllerManager(client, self.clock, self._settings, without=self._without)
+
+    def _make_scheduler(self, client: Client) -> Part:
+        return _Binder(client, self.clock)
+
+    def _make_nodes(self, client: Client) -> Part:
+        return SimulatedNodes(client, self.clock, self._specs.values(), stages=self._stages, rng=self.rng)
+
+
+def _activities(name: str, part: Any) -> list[tuple[str, Activity]]:
+    if hasattr(part, "parts"):
+        return [(each.name, each.activity()) for each in part.parts()]
+    return [(name, part.activity())]
+
+
+class _Binder:
+    def __init__(self, client: Client, clock: Any) -> None:
+        from setpoint.api.types import core_v1
+        from setpoint.client.informer import Informer
+        from setpoint.client.workqueue import WorkQueue
+
+        self.client = client
+        self.clock = clock
+        self.pods = Informer(client, core_v1.PODS, clock)
+        self.nodes = Informer(client, core_v1.NODES, clock)
+        self.queue: Any = WorkQueue(clock, "binder")
+        self.pods.on_change(lambda t, o, n: n and not n.spec.node_name and self.queue.add(f"{n.metadata.namespace}/{n.metadata.name}"))
+
+    async def run(self) -> None:
+        async with Tasks("b") as tasks:
+            tasks.loop("p", self.pods.run, clock=self.clock)
+            tasks.loop("n", self.nodes.run, clock=self.clock)
+            tasks.loop("w", self.work, clock=self.clock)
+
+    async def work(self) -> None:
+        from setpoint.api.types import core_v1
+
+        while True:
+            key = await self.queue.get()
+            try:
+                pod = self.pods.store.get(key)
+                if pod is not None and not pod.spec.node_name:
+                    nodes = [n for n in self.nodes.store.list() if not n.spec.unschedulable and not n.spec.taints]
+                    if not nodes:
+                        self.queue.add_after(key, 1)
+                        continue
+                    n = nodes[hash(pod.metadata.uid) % len(nodes)]
+                    m = pod.metadata
+                    await self.client.create_subresource(core_v1.PODS, m.name, "binding", {"metadata": {"name": m.name, "uid": m.uid}, "target": {"kind": "Node", "name": n.metadata.name}}, m.namespace)
+            except Exception:
+                self.queue.add_backoff(key)
+            finally:
+                self.queue.done(key)
+
+    def activity(self) -> Activity:
+        from setpoint.client.settled import combined
+        return combined([self.queue.activity(), self.pods.activity(), self.nodes.activity()])

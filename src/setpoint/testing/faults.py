@@ -1,0 +1,188 @@
+"""Faults between components and the API server: what a network and a busy server do to their clients.
+
+A `Link` is the transport of one component; `Faults` decides, from one seeded generator, what happens to its calls and watches:
+
+- a call may be refused before it is carried out (unavailable, too many requests, conflict), or be carried out and its answer lost;
+- a watch may break off, or hand over its events late (its client's cache is stale meanwhile);
+- a component may be cut off altogether.
+
+Events of one watch never change their order and none is left out: no real server does that either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Self
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.client.transport import Request, Response, Stream, Transport, TransportError
+from setpoint.kit.clock import Clock
+
+_WRITES = {"POST", "PUT", "PATCH", "DELETE"}
+
+
+@dataclass(slots=True)
+class Rates:
+    """Chances per call, from 0 to 1, and delays in seconds at the most."""
+
+    unavailable: float = 0.0
+    lost_answer: float = 0.0
+    too_many: float = 0.0
+    conflict: float = 0.0
+    latency: float = 0.0
+    watch_break: float = 0.0
+    watch_delay: float = 0.0
+
+
+CALM = Rates()
+STORMY = Rates(
+    unavailable=0.03, lost_answer=0.02, too_many=0.02, conflict=0.03, latency=0.05, watch_break=0.02, watch_delay=2.0
+)
+
+
+class Faults:
+    """What goes wrong at present; `rates` may be changed at any time. `counts` says what was done."""
+
+    def __init__(self, clock: Clock, rng: random.Random) -> None:
+        self.clock = clock
+        self.rng = rng
+        self.rates = CALM
+        self.down = False
+        self.counts: Counter[str] = Counter()
+        self.links: list[Link] = []
+
+    def calm(self) -> None:
+        """From now on everything works."""
+        self.rates, self.down = CALM, False
+
+    def break_watches(self) -> None:
+        """End every open watch, as a restarted server does."""
+        for link in self.links:
+            link.break_watches()
+
+    def happens(self, what: str, chance: float) -> bool:
+        if chance and self.rng.random() < chance:
+            self.counts[what] += 1
+            return True
+        return False
+
+    def lost_creates(self, plural: str) -> int:
+        """How many creates of a resource were carried out without their client knowing."""
+        return self.counts[f"lost create {plural}"]
+
+
+class Link:
+    """A transport with faults. `calls` counts what is under way."""
+
+    def __init__(self, inner: Transport, faults: Faults) -> None:
+        self._inner = inner
+        self._faults = faults
+        self._streams: set[_Stream] = set()
+        self.calls = 0
+        faults.links.append(self)
+
+    async def call(self, request: Request) -> Response:
+        self.calls += 1
+        try:
+            return await self._call(request)
+        finally:
+            self.calls -= 1
+
+    async def _call(self, request: Request) -> Response:
+        faults, rates = self._faults, self._faults.rates
+        if rates.latency:
+            await faults.clock.sleep(faults.rng.random() * rates.latency)
+        self._refuse(request)
+        response = await self._inner.call(request)
+        if request.method in _WRITES and faults.happens("lost answer", rates.lost_answer):
+            if request.method == "POST":
+                faults.counts[f"lost create {request.path.rpartition('/')[2]}"] += 1
+            raise TransportError("connection reset by peer")
+        if rates.latency:
+            await faults.clock.sleep(faults.rng.random() * rates.latency)
+        return response
+
+    def _refuse(self, request: Request) -> None:
+        faults, rates = self._faults, self._faults.rates
+        if faults.down or faults.happens("unavailable", rates.unavailable):
+            raise TransportError("connection refused")
+        if faults.happens("too many", rates.too_many):
+            raise StatusError(429, "TooManyRequests", "too many requests, please try again later", {"retryAfterSeconds": 1})
+        if request.method in {"PUT", "PATCH"} and faults.happens("conflict", rates.conflict):
+            raise StatusError(409, "Conflict", "the object has been modified; please apply your changes to the latest version")
+
+    async def stream(self, request: Request) -> Stream:
+        self._refuse(request)
+        stream = _Stream(await self._inner.stream(request), self._faults, self._streams)
+        self._streams.add(stream)
+        return stream
+
+    def break_watches(self) -> None:
+        for stream in [*self._streams]:
+            stream.break_off()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class _Stream:
+    def __init__(self, inner: Stream, faults: Faults, streams: set[_Stream]) -> None:
+        self._inner = inner
+        self._faults = faults
+        self._streams = streams
+        self._scope: asyncio.Timeout | None = None
+        self._broken = False
+
+    @property
+    def status(self) -> int:
+        return self._inner.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self._inner.headers
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._streams.discard(self)
+        await self._inner.__aexit__(*error)
+
+    def break_off(self) -> None:
+        """The connection is lost now, even while nobody sends."""
+        self._broken = True
+        if self._scope is not None:
+            with suppress(RuntimeError):  # it is just ending by itself
+                self._scope.reschedule(asyncio.get_running_loop().time())
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        faults = self._faults
+        chunks = aiter(self._inner)
+        while (chunk := await self._next(chunks)) is not None:
+            if faults.happens("watch broken", faults.rates.watch_break):
+                raise TransportError("connection reset by peer")
+            if faults.rates.watch_delay and faults.rng.random() < 0.5:
+                await faults.clock.sleep(faults.rng.random() * faults.rates.watch_delay)
+            if self._broken:
+                raise TransportError("connection reset by peer")
+            yield chunk
+
+    async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
+        if self._broken:
+            raise TransportError("connection reset by peer")
+        try:
+            async with asyncio.timeout(None) as self._scope:
+                return await anext(chunks, None)
+        except TimeoutError:
+            raise TransportError("connection reset by peer") from None
+        finally:
+            self._scope = None
+
+    async def read(self) -> bytes:
+        return await self._inner.read()
