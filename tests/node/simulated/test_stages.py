@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.api.types import core_v1
+from setpoint.api.types.base import convert
+from setpoint.node.simulated.stages import Place, Stages, next_step
+from setpoint.testing.objects import NOW, metadata
+
+PLACE = Place("172.16.0.1", "10.64.1.1")
+
+
+def pod(status: dict[str, Any] | None = None, policy: str = "Always", **meta: Any) -> core_v1.Pod:
+    body = {
+        "metadata": metadata("p", **meta),
+        "spec": {"nodeName": "n", "restartPolicy": policy, "containers": [{"name": "c", "image": "i"}]},
+        "status": status or {"phase": "Pending"},
+    }
+    return convert(body, core_v1.Pod)
+
+
+def after(before: core_v1.Pod, stages: Stages, *, lost: bool = False, now: float = NOW) -> core_v1.Pod:
+    step = next_step(before, stages, lost=lost)
+    assert step is not None
+    assert step.status is not None
+    return pod(step.status(PLACE, now), before.spec.restart_policy)
+
+
+def conditions(of: core_v1.Pod) -> dict[str, str]:
+    return {condition.type: condition.status for condition in of.status.conditions}
+
+
+def test_from_bound_to_ready() -> None:
+    stages = Stages(create=2, ready=3)
+    creating = after(pod(), stages)
+    assert creating.status.container_statuses[0].state.waiting is not None
+    assert (creating.status.phase, creating.status.pod_ip, creating.status.host_ip) == ("Pending", "", "172.16.0.1")
+    running = after(creating, stages)
+    assert (running.status.phase, running.status.pod_ip, conditions(running)["Ready"]) == ("Running", "10.64.1.1", "False")
+    ready = after(running, stages, now=NOW + 3)
+    assert conditions(ready) == dict.fromkeys(["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"], "True")
+    assert ready.status.container_statuses[0].state.running == running.status.container_statuses[0].state.running
+    assert next_step(ready, stages) is None
+
+
+def test_a_pod_without_ready_delay_is_ready_as_it_runs() -> None:
+    running = after(after(pod(), Stages()), Stages())
+    assert conditions(running)["Ready"] == "True"
+
+
+def test_transition_times_move_with_the_status_only() -> None:
+    stages = Stages(ready=3)
+    running = after(after(pod(), stages), stages, now=NOW)
+    ready = after(running, stages, now=NOW + 50)
+    times = {condition.type: condition.last_transition_time for condition in ready.status.conditions}
+    assert times["PodReadyToStartContainers"] != times["Ready"]
+
+
+def test_deletion_ends_it_whatever_its_stage() -> None:
+    step = next_step(pod(deletionTimestamp="2030-01-01T00:00:00Z", deletionGracePeriodSeconds=30), Stages(stop=5))
+    assert step is not None
+    assert (step.status, step.after) == (None, 5)
+    step = next_step(pod(deletionTimestamp="2030-01-01T00:00:00Z", deletionGracePeriodSeconds=2), Stages(stop=5))
+    assert step is not None
+    assert step.after == 2
+
+
+def test_a_failing_container_restarts_or_ends_by_policy() -> None:
+    stages = Stages(fail=10)
+    ready = after(after(pod(), stages), stages)
+    again = after(ready, stages)
+    assert (again.status.container_statuses[0].restart_count, conditions(again)["Ready"]) == (1, "False")
+    assert again.status.container_statuses[0].last_state.terminated is not None
+    never = after(after(pod(policy="Never"), stages), stages)
+    failed = after(never, stages)
+    assert failed.status.phase == "Failed"
+    assert next_step(failed, stages) is None
+
+
+def test_completion_is_for_those_that_do_not_restart_always() -> None:
+    stages = Stages(complete=10)
+    ready = after(after(pod(policy="OnFailure"), stages), stages)
+    assert after(ready, stages).status.phase == "Succeeded"
+    assert next_step(after(after(pod(), stages), stages), stages) is None
+
+
+def test_what_died_with_its_node_is_restarted() -> None:
+    ready = after(after(pod(), Stages()), Stages())
+    back = after(ready, Stages(), lost=True)
+    terminated = back.status.container_statuses[0].last_state.terminated
+    assert terminated is not None
+    assert (back.status.container_statuses[0].restart_count, terminated.exit_code) == (1, 137)
