@@ -1,0 +1,35 @@
+"""All controllers, by Kubernetes' names for them: the one list that the controller manager starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from setpoint.controllers import namespace, root_ca, service_account
+from setpoint.controllers.certificates import controller as certificates
+from setpoint.controllers.component import Component, Context
+from setpoint.controllers.deployment import controller as deployment
+from setpoint.controllers.replicaset import controller as replicaset
+
+
+def _deployment(context: Context) -> Component:
+    return deployment.new(context.client, context.clock, context.informers, context.recorder(deployment.NAME))
+
+
+def _replicaset(context: Context) -> Component:
+    return replicaset.new(context.client, context.clock, context.informers, context.recorder(replicaset.NAME))
+
+
+def _certificates(context: Context) -> Component | None:
+    signer = context.settings.signer
+    return certificates.new(context.client, context.clock, context.informers, signer) if signer is not None else None
+
+
+# A function that gives None has nothing to do under these settings.
+CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
+    "certificatesigningrequest-signing-controller": _certificates,
+    "deployment-controller": _deployment,
+    "namespace-controller": namespace.new,
+    "replicaset-controller": _replicaset,
+    "root-ca-certificate-publisher-controller": root_ca.new,
+    "serviceaccount-controller": service_account.new,
+}
