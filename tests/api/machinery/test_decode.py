@@ -67,27 +67,28 @@ def test_null_is_an_empty_object() -> None:
     assert decoded("null").obj == {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {}}
 
 
+UNFIT = "json: cannot unmarshal"
 POD = '{"metadata":{"name":"p"},"spec":%s}'
 
 
 @pytest.mark.parametrize(
     ("kind", "body", "why"),
     [
-        ("ConfigMap", '{"data":{"k":1}}', "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"),
+        ("ConfigMap", '{"data":{"k":1}}', f"{UNFIT} number into Go struct field ConfigMap.data of type string"),
         (
             "ConfigMap",
             '{"data":["x"]}',
-            "json: cannot unmarshal array into Go struct field ConfigMap.data of type map[string]string",
+            f"{UNFIT} array into Go struct field ConfigMap.data of type map[string]string",
         ),
         (
             "ConfigMap",
             '{"metadata":{"name":5}}',
-            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string",
+            f"{UNFIT} number into Go struct field ObjectMeta.metadata.name of type string",
         ),
         (
             "ConfigMap",
             '{"immutable":"true"}',
-            "json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool",
+            f"{UNFIT} string into Go struct field ConfigMap.immutable of type bool",
         ),
         ("ConfigMap", '{"binaryData":{"k":"not base64!"}}', "illegal base64 data at input byte 3"),
         (
@@ -103,42 +104,42 @@ POD = '{"metadata":{"name":"p"},"spec":%s}'
         (
             "Pod",
             POD % '{"containers":{"name":"c"}}',
-            "json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container",
+            f"{UNFIT} object into Go struct field PodSpec.spec.containers of type []v1.Container",
         ),
         (
             "Pod",
             POD % '{"containers":[{"ports":[{"containerPort":1.5}]}]}',
-            "json: cannot unmarshal number 1.5 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32",
+            f"{UNFIT} number 1.5 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32",
         ),
         (
             "Pod",
             POD % '{"containers":[{"ports":[{"containerPort":80.0}]}]}',
-            "json: cannot unmarshal number 80.0 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32",
+            f"{UNFIT} number 80.0 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32",
         ),
         (
             "Pod",
             POD % '{"priority":3000000000}',
-            "json: cannot unmarshal number 3000000000 into Go struct field PodSpec.spec.priority of type int32",
+            f"{UNFIT} number 3000000000 into Go struct field PodSpec.spec.priority of type int32",
         ),
         (
             "Pod",
             POD % '{"activeDeadlineSeconds":99999999999999999999}',
-            "json: cannot unmarshal number 99999999999999999999 into Go struct field PodSpec.spec.activeDeadlineSeconds of type int64",
+            f"{UNFIT} number 99999999999999999999 into Go struct field PodSpec.spec.activeDeadlineSeconds of type int64",
         ),
         (
             "Pod",
             POD % '{"restartPolicy":1}',
-            "json: cannot unmarshal number into Go struct field PodSpec.spec.restartPolicy of type v1.RestartPolicy",
+            f"{UNFIT} number into Go struct field PodSpec.spec.restartPolicy of type v1.RestartPolicy",
         ),
         (
             "PodDisruptionBudget",
             '{"spec":{"maxUnavailable":true}}',
-            "json: cannot unmarshal bool into Go struct field PodDisruptionBudgetSpec.spec.maxUnavailable of type int32",
+            f"{UNFIT} bool into Go struct field PodDisruptionBudgetSpec.spec.maxUnavailable of type int32",
         ),
         (
             "Deployment",
             '{"spec":[]}',
-            "json: cannot unmarshal array into Go struct field Deployment.spec of type v1.DeploymentSpec",
+            f"{UNFIT} array into Go struct field Deployment.spec of type v1.DeploymentSpec",
         ),
         (
             "Lease",
@@ -152,7 +153,8 @@ def test_wrong_types(kind: str, body: str, why: str) -> None:
     assert complaint(body, kind) == f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
 
 
-STRANGE = """{"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t","odd":1,"labels":{"a":"1","a":"2"}},"extra":{"deep":1},
+STRANGE = """{"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t","odd":1,"labels":{"a":"1","a":"2"}},
+"extra":{"deep":1},
 "template":{"spec":{"containers":[{"name":"c","image":"i","image":"j","prots":[],"env":[{"name":"E","valu":"x"}]}],"volume":[]}}}"""
 COMPLAINTS = [
     'unknown field "metadata.odd"',

@@ -1,8 +1,8 @@
 """Request bodies become objects here, and nowhere else (design, decision 3).
 
-The fast path is a fast reader and one pass along the schema tree (`schema.canonical`). It cannot see repeated names, and loses the
-spelling of numbers; so when the text holds more names than the object, or when the pass finds anything unfit, the body is read
-again slowly, with exactly the complaints that Kubernetes makes.
+The fast path is a fast reader and one pass along the schema tree (`schema.canonical`). It cannot see repeated names, and
+loses the spelling of numbers; so when the text holds more names than the object, or when the pass finds anything unfit, the
+body is read again slowly, with exactly the complaints that Kubernetes makes.
 
 What comes out is canonical already: null is absence, and zeros are where a Go struct would write them.
 """
@@ -18,7 +18,7 @@ import orjson
 from setpoint.api.machinery import gojson
 from setpoint.api.machinery.schema import canonical
 from setpoint.api.machinery.schema.node import Node
-from setpoint.api.machinery.schema.reading import Reader, WrongType, go_quoted
+from setpoint.api.machinery.schema.reading import Reader, WrongType, go_quoted, shown
 from setpoint.api.machinery.status import bad_request
 
 #: query parameter `fieldValidation`: what happens to unknown and repeated fields
@@ -119,15 +119,13 @@ def read(body: bytes, media_type: str, node: Node | None, *, validation: str = W
     obj = fast(body)
     if obj is None or complaint:
         return _read_slowly(body, node, validation, expected, complaint)
-    kind, version = expected.settle(obj) if expected else ("", "")
+    if expected:
+        expected.settle(obj)
     try:
         _settle_names(obj, expected)
         return Decoded(_fitted(obj, node))
-    except canonical.Unfit:
+    except ValueError:  # the slow reader says which complaint comes first
         return _read_slowly(body, node, validation, expected, complaint)
-    except ValueError as error:
-        # a text that is no quantity or time; the slow reader says which complaint comes first
-        return _read_slowly(body, node, validation, expected, str(error) and complaint)
 
 
 def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN) -> Decoded:
@@ -213,20 +211,12 @@ def _interpret(body: bytes, expected: Expected | None) -> gojson.Members:
     if value is None:
         return gojson.Members()
     if not isinstance(value, gojson.Members):
-        wrong = WrongType(_shown(value), _ANONYMOUS if expected else "map[string]interface {}", "", "")
+        wrong = WrongType(shown(value), _ANONYMOUS if expected else "map[string]interface {}", "", "")
         raise DecodeError(f"{before}{wrong}")
     for name, found in value:
-        if expected and name in {"kind", "apiVersion"} and found is not None and (_shown(found) != "string"):
-            raise DecodeError(f"{before}{WrongType(_shown(found), 'string', '', name)}")
+        if expected and name in {"kind", "apiVersion"} and found is not None and shown(found) != "string":
+            raise DecodeError(f"{before}{WrongType(shown(found), 'string', '', name)}")
     return value
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, gojson.Number):
-        return "number"
-    return {str: "string", gojson.Members: "object"}.get(type(value), "array")
 
 
 def _settle_names(obj: dict[str, Any], expected: Expected | None) -> None:

@@ -1,7 +1,7 @@
 """JSON read slowly, keeping what ordinary readers hide: repeated keys, their order, the spelling of numbers.
 
-The complaints are those of Go's `encoding/json`, which clients see in 400 answers. Text is scanned byte by byte, as Go does, so that
-a complaint names the byte. Used where the fast reader fails or cannot tell.
+The complaints are those of Go's `encoding/json`, which clients see in 400 answers. Text is scanned byte by byte, as Go does,
+so that a complaint names the byte. Used where the fast reader fails or cannot tell.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """YAML bodies as JSON, as Kubernetes' YAML reader makes it: YAML 1.1 with its own word lists, the first document only.
 
-Words such as `yes` and `off` are booleans, `010` is eight, `12:30` and `2026-01-01` are strings, a repeated key's last value counts.
-Aliases are expanded under the reader's own limit, so that a small body cannot become a large one.
+Words such as `yes` and `off` are booleans, `010` is eight, `12:30` and `2026-01-01` are strings, a repeated key's last value
+counts. Aliases are expanded under the reader's own limit, so that a small body cannot become a large one.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 import yaml
 
-_BOOLEANS = {word: True for word in "y Y yes Yes YES true True TRUE on On ON".split()} | {
-    word: False for word in "n N no No NO false False FALSE off Off OFF".split()
-}
+_TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
+_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
+_BOOLEANS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _float = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").fullmatch
 _decimal = re.compile(r"[-+]?(0|[1-9][0-9]*)").fullmatch

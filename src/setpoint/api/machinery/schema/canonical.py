@@ -138,11 +138,11 @@ class _Operations(dict[str, Operation]):
         return self.unknown
 
 
-def _drop(value: Any) -> Any:
+def _drop(_: Any) -> Any:
     return _DROP
 
 
-def _refuse(value: Any) -> Any:
+def _refuse(_: Any) -> Any:
     raise Unfit("unknown field")
 
 

@@ -55,8 +55,8 @@ class Reader:
             return None
         return _READERS[node.kind](self, node, value)
 
-    def _wrong(self, value: Any, go: str, shown: str = "") -> WrongType:
-        return WrongType(shown or _shown(value), go, self._struct, ".".join(self._names))
+    def _wrong(self, value: Any, go: str, spelled: str = "") -> WrongType:
+        return WrongType(spelled or shown(value), go, self._struct, ".".join(self._names))
 
     def _save(self, error: ValueError) -> None:
         if self._first is None:
@@ -98,7 +98,7 @@ class Reader:
         if name in out:
             self._complain("duplicate", name)
         self._place.append("." + name)
-        out[name] = self._free(value)
+        out[name] = self.free(value)
         self._place.pop()
 
     def map(self, node: Node, value: Any) -> Any:
@@ -176,25 +176,25 @@ class Reader:
     def any(self, node: Node, value: Any) -> Any:
         """Free JSON. Types that read themselves report no repeated names."""
         if node.builtin and not node.choices:
-            return Reader(node)._free(value)
+            return Reader(node).free(value)
         if isinstance(value, Members) and "object" in node.choices:
             return self._alone(node.choices["object"], value)
         if isinstance(value, list) and "list" in node.choices:
             return self._alone(node.choices["list"], value)
-        return self._free(value)
+        return self.free(value)
 
     def _alone(self, node: Node, value: Any) -> Any:
         """A part that reads itself: its wrong types count, its unknown names do not."""
         return Reader(node).read(value)
 
-    def _free(self, value: Any) -> Any:
+    def free(self, value: Any) -> Any:
         if isinstance(value, Members):
             out: dict[str, Any] = {}
             for name, found in value:
                 if name in out:
                     self._complain("duplicate", name)
                 self._place.append("." + name)
-                out[name] = self._free(found)
+                out[name] = self.free(found)
                 self._place.pop()
             return out
         if isinstance(value, list):
@@ -203,7 +203,7 @@ class Reader:
 
     def _free_item(self, index: int, value: Any) -> Any:
         self._place.append(f"[{index}]")
-        found = self._free(value)
+        found = self.free(value)
         self._place.pop()
         return found
 
@@ -225,7 +225,7 @@ _READERS: dict[str, Callable[[Reader, Node, Any], Any]] = {
 }
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, Number):
