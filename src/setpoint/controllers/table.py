@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from setpoint.controllers import namespace, root_ca, service_account
+from setpoint.controllers import garbage_collector, namespace, root_ca, service_account
 from setpoint.controllers.certificates import controller as certificates
 from setpoint.controllers.component import Component, Context
 from setpoint.controllers.deployment import controller as deployment
@@ -28,6 +28,7 @@ def _certificates(context: Context) -> Component | None:
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "certificatesigningrequest-signing-controller": _certificates,
     "deployment-controller": _deployment,
+    "garbage-collector-controller": garbage_collector.new,
     "namespace-controller": namespace.new,
     "replicaset-controller": _replicaset,
     "root-ca-certificate-publisher-controller": root_ca.new,
