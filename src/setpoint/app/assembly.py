@@ -16,6 +16,8 @@ from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Response
 from setpoint.kit.clock import Clock
+from setpoint.registry.admission.default import default_chain
+from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.table import GROUPS, RESOURCES
 from setpoint.storage.protocol import NotFound, Store
 
@@ -47,7 +49,15 @@ def make_pipeline(
     kubelet: KubeletProxy | None = None,
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource; `address` is where clients reach it (`host:port`)."""
-    pipeline = Pipeline(RESOURCES, store, clock, schemas=trees.load(MINOR), authorizer=AnyAuthenticated(), issuer=tokens)
+    pipeline = Pipeline(
+        RESOURCES,
+        store,
+        clock,
+        schemas=trees.load(MINOR),
+        admission=default_chain(StoreReader(store)),
+        authorizer=AnyAuthenticated(),
+        issuer=tokens,
+    )
     if kubelet is not None:
         _mount_streams(pipeline, kubelet)
     discovery = Discovery(lambda: GROUPS, lambda: RESOURCES, address)

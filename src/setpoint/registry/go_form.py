@@ -1,7 +1,7 @@
 """Objects as Kubernetes' own Go structs print them, for the messages that show a struct or a difference of two.
 
-The internal types have Go's field names, print every field and `null` for what is nil, and stand in another order than the published
-ones. A shape is written as a line of fields:
+The internal types have Go's field names, print every field and `null` for what is nil, and stand in another order than the
+published ones. A shape is written as a line of fields:
 
     Name        a text          Size#   a number        TTY?     a boolean      (absent: "", 0, false)
     Command~    nil-able, taken as it is                (absent: null)

@@ -27,8 +27,8 @@ SHAPES: dict[str, str] = {
     ),
     "SecurityContext": (
         "Capabilities*Capabilities Privileged~ SELinuxOptions*SELinuxOptions WindowsOptions*WindowsSecurityContextOptions"
-        " RunAsUser~ RunAsGroup~ RunAsNonRoot~ ReadOnlyRootFilesystem~ AllowPrivilegeEscalation~ ProcMount~ SeccompProfile*Profile"
-        " AppArmorProfile*Profile"
+        " RunAsUser~ RunAsGroup~ RunAsNonRoot~ ReadOnlyRootFilesystem~ AllowPrivilegeEscalation~ ProcMount~"
+        " SeccompProfile*Profile AppArmorProfile*Profile"
     ),
     "Container": _CONTAINER,
     "EphemeralContainer": _CONTAINER + " TargetContainerName",

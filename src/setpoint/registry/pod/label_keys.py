@@ -1,4 +1,4 @@
-"""`matchLabelKeys` and `mismatchLabelKeys`: the values of the pod's own labels become part of the selectors (KEP-3633, KEP-3243)."""
+"""`matchLabelKeys` and `mismatchLabelKeys`: the pod's own label values become part of the selectors (KEP-3633, KEP-3243)."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _loosened(options: Options, metadata: Mapping[str, Any], spec: Mapping[str, 
     from setpoint.registry.pod.validation.annotations import validate_annotations
     from setpoint.registry.pod.validation.topology import validate_spread
 
-    changes: dict[str, bool] = {}
+    changes: dict[str, Any] = {}
     annotations = metadata.get("annotations") or {}
     if DELETION_COST in annotations and validate_annotations("", {DELETION_COST: annotations[DELETION_COST]}, spec, options):
         changes["allow_invalid_deletion_cost"] = True

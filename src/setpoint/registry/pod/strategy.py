@@ -54,7 +54,8 @@ class PodStrategy(Strategy):
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         spec = obj["spec"]
-        obj["status"] = status = {"phase": "Pending", "qosClass": qos_class(spec)}
+        status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
+        obj["status"] = status
         if spec.get("schedulingGates"):
             status["conditions"] = [_gated_condition(context.now)]
         merge_label_keys(obj)

@@ -1,0 +1,62 @@
+"""Admission as a chain of steps, in Kubernetes' order.
+
+Each step says which writes concern it, so that a write passes only those; the answer is remembered per kind of write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from setpoint.api.machinery.status import StatusError, forbidden_object
+from setpoint.registry.admission.request import AdmissionRequest
+
+
+class Step(Protocol):
+    """One admission plugin. `admit` may change the object; `validate` sees it as it will be stored. Both may refuse."""
+
+    def concerns(self, operation: str, group_resource: str, subresource: str) -> bool: ...
+    async def admit(self, request: AdmissionRequest) -> None: ...
+    async def validate(self, request: AdmissionRequest) -> None: ...
+
+
+class BaseStep:
+    """A step that lets pass; real ones override what they need."""
+
+    def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
+        return True
+
+    async def admit(self, request: AdmissionRequest) -> None:
+        """Change or refuse."""
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Refuse."""
+
+
+class Chain:
+    """All steps, one after the other; the first refusal ends it."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = tuple(steps)
+        self._chosen: dict[tuple[str, str, str], tuple[Step, ...]] = {}
+
+    async def admit(self, request: AdmissionRequest) -> None:
+        for step in self._for(request):
+            await step.admit(request)
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        for step in self._for(request):
+            await step.validate(request)
+
+    def _for(self, request: AdmissionRequest) -> tuple[Step, ...]:
+        key = (request.operation, request.resource.group_resource, request.subresource)
+        found = self._chosen.get(key)
+        if found is None:
+            found = self._chosen[key] = tuple(step for step in self._steps if step.concerns(*key))
+        return found
+
+
+def refuse(request: AdmissionRequest, why: str) -> StatusError:
+    """403 as admission gives it."""
+    name = request.name or ((request.obj or {}).get("metadata") or {}).get("name", "")
+    return forbidden_object(request.resource.group, request.resource.plural, name, why)

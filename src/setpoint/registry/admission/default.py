@@ -1,0 +1,30 @@
+"""The steps that are on by default, in Kubernetes' order (`pkg/kubeapiserver/options/plugins.go`).
+
+LimitRanger stands before ServiceAccount, ResourceQuota after everything else; webhooks and policies between them.
+"""
+
+from __future__ import annotations
+
+from setpoint.registry.admission.chain import Chain
+from setpoint.registry.admission.default_toleration_seconds import DefaultTolerationSeconds
+from setpoint.registry.admission.namespace_lifecycle import NamespaceLifecycle
+from setpoint.registry.admission.priority import Priority
+from setpoint.registry.admission.reader import Reader
+from setpoint.registry.admission.runtime_class import RuntimeClass
+from setpoint.registry.admission.service_account import ServiceAccount
+from setpoint.registry.admission.storage_object_in_use import StorageObjectInUseProtection
+from setpoint.registry.admission.taint_nodes_by_condition import TaintNodesByCondition
+
+
+def default_chain(reader: Reader) -> Chain:
+    return Chain(
+        (
+            NamespaceLifecycle(reader),
+            ServiceAccount(reader),
+            TaintNodesByCondition(),
+            Priority(reader),
+            DefaultTolerationSeconds(),
+            StorageObjectInUseProtection(),
+            RuntimeClass(reader),
+        )
+    )

@@ -1,0 +1,33 @@
+"""Pods stay five minutes on a node that is not ready or cannot be reached, unless they say how long (B51).
+
+Source: `plugin/pkg/admission/defaulttolerationseconds`.
+"""
+
+from __future__ import annotations
+
+from setpoint.registry.admission.chain import BaseStep
+from setpoint.registry.admission.request import AdmissionRequest
+
+_SECONDS = 300
+_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+class DefaultTolerationSeconds(BaseStep):
+    """Adds the two tolerations."""
+
+    def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
+        return group_resource == "pods" and operation in {"CREATE", "UPDATE"} and not subresource
+
+    async def admit(self, request: AdmissionRequest) -> None:
+        spec = (request.obj or {}).get("spec") or {}
+        tolerations = spec.get("tolerations") or []
+        added = [
+            {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
+            for taint in _TAINTS
+            if not any(
+                toleration.get("key", "") in {taint, ""} and toleration.get("effect", "") in {"NoExecute", ""}
+                for toleration in tolerations
+            )
+        ]
+        if added:
+            spec["tolerations"] = [*tolerations, *added]

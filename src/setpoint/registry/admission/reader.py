@@ -1,0 +1,55 @@
+"""What admission may look at: other objects as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import orjson
+
+from setpoint.storage.protocol import NotFound, Record, Store
+
+_REMEMBERED = 1024
+
+
+class Reader(Protocol):
+    """Current objects as plain JSON; they are shared and must not be changed."""
+
+    async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None: ...
+    async def list(self, group_resource: str, namespace: str = "") -> Sequence[Mapping[str, Any]]: ...
+
+
+class StoreReader:
+    """Reads the store; what has been decoded once is kept while it does not change.
+
+    Namespaces, service accounts and priority classes are asked for with every pod, so decoding them each time would be the
+    larger part of admission's cost.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._decoded: dict[str, tuple[Record, Mapping[str, Any]]] = {}
+
+    async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        key = f"{group_resource}/{namespace}/{name}" if namespace else f"{group_resource}/{name}"
+        try:
+            record = await self._store.get(key)
+        except NotFound:
+            self._decoded.pop(key, None)
+            return None
+        return self._object(record)
+
+    async def list(self, group_resource: str, namespace: str = "") -> Sequence[Mapping[str, Any]]:
+        prefix = f"{group_resource}/{namespace}/" if namespace else f"{group_resource}/"
+        page = await self._store.list(prefix)
+        return [self._object(record) for record in page.records]
+
+    def _object(self, record: Record) -> Mapping[str, Any]:
+        known = self._decoded.get(record.key)
+        if known is not None and known[0].revision == record.revision:
+            return known[1]
+        if len(self._decoded) >= _REMEMBERED:
+            self._decoded.clear()
+        obj: Mapping[str, Any] = orjson.loads(record.value)
+        self._decoded[record.key] = (record, obj)
+        return obj
