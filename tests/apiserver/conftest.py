@@ -6,6 +6,7 @@ from urllib.parse import parse_qs
 
 import orjson
 import pytest
+from setpoint.api.machinery.schema import trees
 from setpoint.api.machinery.user import ADMIN
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Request, Response
@@ -55,5 +56,5 @@ async def api() -> AsyncIterator[Api]:
     clock = VirtualClock()
     store = memory_store(clock)
     await store.open()
-    yield Api(Pipeline(RESOURCES, store, clock), clock, store)
+    yield Api(Pipeline(RESOURCES, store, clock, schemas=trees.load()), clock, store)
     await store.close()

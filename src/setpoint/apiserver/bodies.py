@@ -6,10 +6,13 @@ from typing import Any, Protocol
 
 import orjson
 
-from setpoint.api.machinery.status import bad_request
+from setpoint.api.machinery import decode, gojson
+from setpoint.api.machinery.status import StatusError, bad_request, invalid, invalid_object
 from setpoint.apiserver.generic_store.objects import Codec, api_version, ordered
 from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Object, Strategy
+
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 class Schemas(Protocol):
@@ -19,11 +22,17 @@ class Schemas(Protocol):
 
 
 class Bodies:
-    """Decodes request bodies for any served resource."""
+    """Decodes request bodies for any served resource. What it gives begins with kind and apiVersion and has metadata."""
 
     def __init__(self, schemas: Schemas | None) -> None:
         self._schemas = schemas
         self._nodes: dict[str, Any] = {}
+        self._known: set[tuple[str, str]] = set()
+
+    def know(self, resource: ServedResource) -> None:
+        """Remember that this server has a kind: a body of it at the wrong place gets another complaint than an unknown one."""
+        for version in resource.versions:
+            self._known.add((api_version(resource, version), resource.kind))
 
     def node(self, resource: ServedResource, version: str) -> Any:
         """The schema tree of a kind in a version; None where there is none."""
@@ -35,61 +44,79 @@ class Bodies:
 
     def definition(self, name: str) -> Any:
         """A tree by the name of its definition."""
-        if name in self._nodes:
-            return self._nodes[name]
-        try:
-            node = self._schemas.tree(name) if self._schemas is not None else None
-        except KeyError:
-            node = None
-        self._nodes[name] = node
-        return node
+        if name not in self._nodes:
+            try:
+                self._nodes[name] = self._schemas.tree(name) if self._schemas is not None else None
+            except KeyError:
+                self._nodes[name] = None
+        return self._nodes[name]
 
-    def decode(
-        self, body: bytes, media: str, resource: ServedResource, version: str, validation: str, *, kind: str = ""
-    ) -> tuple[Object, list[str]]:
-        """An object of the URL's kind and version, canonical, beginning with kind and apiVersion; and warnings. Raises 400."""
-        wanted, kind = api_version(resource, version), kind or resource.kind
-        obj, warnings = _decode(body, media, self.node(resource, version), validation)
-        return settle(obj, kind, wanted), warnings
+    def decode(self, body: bytes, media: str, resource: ServedResource, version: str, validation: str) -> tuple[Object, list[str]]:
+        """An object of the URL's kind and version, canonical; and warnings. Raises 400."""
+        node = self.node(resource, version)
+        return self._decode(body, media, node, resource.kind, api_version(resource, version), validation)
 
     def decode_as(
-        self, body: bytes, media: str, definition: str, kind: str, api_version: str, validation: str
+        self, body: bytes, media: str, definition: str, kind: str, wanted: str, validation: str
     ) -> tuple[Object, list[str]]:
-        """A body of another kind than the resource's: a Scale, a Binding, a TokenRequest."""
-        obj, warnings = _decode(body, media, self.definition(definition), validation)
-        return settle(obj, kind, api_version), warnings
+        """A body of another kind than the resource's: a Scale, a Binding, a TokenRequest. Raises 400."""
+        return self._decode(body, media, self.definition(definition), kind, wanted, validation)
+
+    def _decode(self, body: bytes, media: str, node: Any, kind: str, wanted: str, validation: str) -> tuple[Object, list[str]]:
+        if media == _PROTOBUF:
+            body = _from_protobuf(body, node, kind)
+            media = "application/json"
+        decoded = decode.decode(
+            body, media, node, kind=kind, api_version=wanted, validation=validation, known=self._is_known
+        )
+        return _complete(decoded.obj, kind, wanted), decoded.warnings
+
+    def _is_known(self, wanted: str, kind: str) -> bool:
+        return (wanted, kind) in self._known
 
     def canonical(self, obj: Object, resource: ServedResource, version: str) -> Object:
         """A built-in kind's object as its Go struct writes it; changed in place."""
         node = self.node(resource, version)
-        if node is None or resource.extra.get("custom"):
+        if node is None:
             return obj
         from setpoint.api.machinery.schema.canonical import canonicalise
 
         return canonicalise(obj, node)
 
-    def patched(
-        self, patched: Any, resource: ServedResource, version: str, validation: str, warnings: list[str], patch: bytes
-    ) -> Object:
-        """What a JSON or merge patch made, decoded as Kubernetes does: from its JSON. Raises 422."""
-        obj, found = _decode(orjson.dumps(patched), "application/json", self.node(resource, version), validation)
-        warnings += found
-        return settle(obj, resource.kind, api_version(resource, version))
+    def patched(self, patched: Any, patch: bytes, resource: ServedResource, version: str, validation: str) -> tuple[Object, list[str]]:
+        """What a JSON or merge patch made, decoded as Kubernetes does: from its JSON. Raises 422.
+
+        Repeated names are complained about where they are: in the patch.
+        """
+        text = orjson.dumps(patched)
+        kind, wanted = resource.kind, api_version(resource, version)
+        expected = decode.Expected(kind, wanted, self._is_known)
+        repeated = duplicates(patch) if validation != decode.IGNORE else []
+        try:
+            decoded = decode.read(text, "application/json", self.node(resource, version), validation=decode.WARN, expected=expected)
+        except decode.DecodeError as error:
+            raise invalid_result(text.decode(), str(error)) from error
+        complaints = repeated + decoded.warnings
+        if complaints and validation == decode.STRICT:
+            raise invalid_result(text.decode(), f"strict decoding error: {', '.join(complaints)}")
+        return _complete(decoded.obj, kind, wanted), complaints if validation != decode.IGNORE else []
 
     def restored(
-        self,
-        patched: Object,
-        resource: ServedResource,
-        version: str,
-        validation: str,
-        warnings: list[str],
-        patch: Any,
-        body: bytes,
-    ) -> Object:
+        self, patched: Object, patch: Any, body: bytes, resource: ServedResource, version: str, validation: str
+    ) -> tuple[Object, list[str]]:
         """What a strategic merge patch made. Raises 422."""
-        obj, found = _decode(orjson.dumps(patched), "application/json", self.node(resource, version), validation)
-        warnings += found
-        return settle(obj, resource.kind, api_version(resource, version))
+        from setpoint.api.machinery.patch.restore import invalid_patch
+
+        repeated = duplicates(body) if validation != decode.IGNORE else []
+        try:
+            decoded = decode.check(patched, self.node(resource, version), validation=decode.WARN)
+        except decode.DecodeError as error:
+            raise invalid_patch(patch or {}, str(error)) from error
+        complaints = repeated + decoded.warnings
+        if complaints and validation == decode.STRICT:
+            raise invalid_patch(patch or {}, f"strict decoding error: {', '.join(complaints)}")
+        obj = _complete(decoded.obj, resource.kind, api_version(resource, version))
+        return obj, complaints if validation != decode.IGNORE else []
 
     def complete(self, obj: Object, resource: ServedResource, version: str, strategy: Strategy, codec: Codec) -> Object:
         """A decoded object in the stored version with its defaults set."""
@@ -98,41 +125,51 @@ class Bodies:
         return obj
 
 
-def settle(obj: Object, kind: str, wanted: str) -> Object:
-    """The object as one of `kind` and apiVersion `wanted`, which stand first; raises 400 when it says it is another."""
-    given_kind, given_version = obj.get("kind") or kind, obj.get("apiVersion") or wanted
-    if given_kind != kind or given_version != wanted:
-        version = given_version.rpartition("/")[2]
-        why = f'no kind "{given_kind}" is registered for version "{given_version}" in scheme "pkg/api/legacyscheme/scheme.go:30"'
-        if given_version.count("/") <= 1 and version in _KNOWN_VERSIONS:
-            why = f"converting ({version}.{given_kind}) to ({_internal(wanted)}.{kind}): unknown conversion"
-        raise bad_request(f'{given_kind} in version "{version}" cannot be handled as a {kind}: {why}')
+def _complete(obj: Object, kind: str, wanted: str) -> Object:
     obj = ordered(obj, kind, wanted)
     if not isinstance(obj.get("metadata"), dict):
         obj["metadata"] = {}
     return obj
 
 
-_KNOWN_VERSIONS = ("v1",)
+def _from_protobuf(body: bytes, node: Any, kind: str) -> bytes:
+    """A protobuf body as JSON. Raises 400."""
+    from setpoint.api.machinery import protobuf
 
-
-def _internal(api_version: str) -> str:
-    """The Go package of a group's internal types: `core`, `apps`, `rbac`."""
-    return api_version.rpartition("/")[0].partition(".")[0] or "core"
-
-
-def _decode(body: bytes, media: str, node: Any, validation: str) -> tuple[Object, list[str]]:
-    if node is not None and (decode := _decoder()) is not None:
-        obj, warnings = decode(body, media, node, validation=validation)
-        return obj, list(warnings)
-    obj = orjson.loads(body)
-    return obj if isinstance(obj, dict) else {}, []
-
-
-def _decoder() -> Any:
-    """`api.machinery.decode.decode`."""
     try:
-        from setpoint.api.machinery import decode
-    except ImportError:
-        return None
-    return decode.decode
+        opened = protobuf.envelope(body)
+        obj = protobuf.decode(opened.raw, node)
+    except protobuf.ProtobufError as error:
+        shown = body[:30].decode("utf-8", "replace") + (" ..." if len(body) > 30 else "")
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {error} ({shown})") from error
+    return orjson.dumps({"kind": opened.kind, "apiVersion": opened.api_version, **obj})
+
+
+def duplicates(text: bytes) -> list[str]:
+    """Complaints about names that stand twice in one object of a JSON text: `duplicate field "data.k"`."""
+    try:
+        value = gojson.parse(text)
+    except gojson.SyntaxComplaint:
+        return []
+    found: list[str] = []
+    _walk(value, "", found)
+    return found
+
+
+def _walk(value: Any, path: str, found: list[str]) -> None:
+    if isinstance(value, gojson.Members):
+        seen: set[str] = set()
+        for name, inner in value:
+            here = f"{path}.{name}" if path else name
+            if name in seen:
+                found.append(f'duplicate field "{here}"')
+            seen.add(name)
+            _walk(inner, here, found)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            _walk(inner, f"{path}[{index}]", found)
+
+
+def invalid_result(document: str, detail: str) -> StatusError:
+    """422 for a patch whose result is no object of the kind."""
+    return invalid_object("", "", "", [invalid("patch", document, detail)])

@@ -8,70 +8,89 @@ Source: apiserver `endpoints/handlers/create.go`, `update.go`; apimachinery `man
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
+from setpoint.api.machinery import fields
+from setpoint.api.machinery.fields.tracking import Write
 from setpoint.apiserver.call import Call
-from setpoint.registry.strategy import Object
-
-
-class Fields(Protocol):
-    """`api.machinery.fields`: computes managedFields; `node` is the kind's schema."""
-
-    def update(
-        self, *, manager: str, old: Object | None, new: Object, node: Any, api_version: str, subresource: str, now: float
-    ) -> list[dict[str, Any]]: ...
-
-
-def without(obj: Object, paths: tuple[tuple[str, ...], ...], old: Object | None) -> Object:
-    """A shallow copy of `obj` in which the fields at `paths` are as in `old` (absent when there is none)."""
-    if not paths:
-        return obj
-    view = dict(obj)
-    for path in paths:
-        _restore(view, path, old)
-    return view
-
-
-def _restore(view: Object, path: tuple[str, ...], old: Object | None) -> None:
-    name, *rest = path
-    if rest:
-        child = view.get(name)
-        if isinstance(child, dict):
-            view[name] = copy = dict(child)
-            _restore(copy, tuple(rest), (old or {}).get(name))
-    elif old is not None and name in old:
-        view[name] = old[name]
-    else:
-        view.pop(name, None)
+from setpoint.apiserver.generic_store.objects import api_version
+from setpoint.registry.strategy import Object, Strategy
 
 
 def for_create(call: Call, manager: str) -> Callable[[Object], None]:
     """What sets managedFields of a new object."""
-    resets = call.resource.strategy.reset_fields
 
     def own(obj: Object) -> None:
-        _set(call, obj, None, without(obj, resets, None), manager)
+        _own(call, obj, None, manager, call.resource.strategy)
 
     return own
 
 
 def for_update(call: Call, manager: str) -> Callable[[Object, Object], None]:
     """What sets managedFields of a changed object."""
-    subresource = call.subresource
-    strategy = subresource.strategy if subresource is not None and subresource.strategy is not None else call.resource.strategy
 
     def own(obj: Object, old: Object) -> None:
-        _set(call, obj, old or None, without(obj, strategy.reset_fields, old or None), manager)
+        _own(call, obj, old or None, manager, endpoint_strategy(call))
 
     return own
 
 
-def _set(call: Call, obj: Object, old: Object | None, view: Object, manager: str) -> None:
-    obj["metadata"].pop("managedFields", None)
+def endpoint_strategy(call: Call) -> Strategy:
+    """The rules of the endpoint: the subresource's own, or the kind's."""
+    if call.subresource is not None and call.subresource.strategy is not None:
+        return call.subresource.strategy
+    return call.resource.strategy
 
 
-def apply(call: Call, current: Object, applied: Object, manager: str, *, force: bool) -> Object:
-    """Server-side apply of a configuration to the current object."""
-    from setpoint.api.machinery.patch import merge
+def _own(call: Call, obj: Object, old: Object | None, manager: str, strategy: Strategy) -> None:
+    node = call.bodies.node(call.resource, call.version)
+    if node is None:
+        obj["metadata"].pop("managedFields", None)
+        return
+    codec = call.store.codec
+    same_version = call.version == call.resource.storage_version
+    new = obj if same_version else codec.served(obj, call.version)
+    before = old if same_version or old is None else codec.served(old, call.version)
+    fields.update(before, new, node, _write(call, manager, strategy))
+    if new is not obj:
+        entries = new["metadata"].get("managedFields")
+        if entries is None:
+            obj["metadata"].pop("managedFields", None)
+        else:
+            obj["metadata"]["managedFields"] = entries
 
-    return merge.apply(current, applied)
+
+def _converter(call: Call) -> Callable[[Object, str], tuple[Object, Any] | None] | None:
+    """Objects in the versions of older entries; None where the resource has but one version."""
+    resource, codec = call.resource, call.store.codec
+    if len(resource.versions) == 1:
+        return None
+    versions = {api_version(resource, version): version for version in resource.versions}
+
+    def convert(obj: Object, wanted: str) -> tuple[Object, Any] | None:
+        version = versions.get(wanted)
+        if version is None:
+            return None
+        stored = codec.stored(obj, versions[obj["apiVersion"]])
+        return codec.served(stored, version), call.bodies.node(resource, version)
+
+    return convert
+
+
+def apply(call: Call, live: Object | None, applied: Object, manager: str, *, force: bool) -> Object:
+    """Server-side apply of a configuration to an object in the version of the URL. Raises 400, 409, 500."""
+    resource, version = call.resource, call.version
+    node = call.bodies.node(resource, version)
+    return fields.apply(live, applied, node, _write(call, manager, endpoint_strategy(call)), force=force)
+
+
+def _write(call: Call, manager: str, strategy: Strategy) -> Write:
+    return Write(
+        manager=manager,
+        api_version=api_version(call.resource, call.version),
+        time=call.store.stamp(),
+        kind=call.resource.kind,
+        subresource=call.info.subresource,
+        reset=strategy.reset_fields,
+        convert=_converter(call),
+    )

@@ -7,28 +7,30 @@ traceback in the log. Authentication has been done by the carrier, which knows t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
-import structlog
-
+from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission
+from setpoint.apiserver.handlers.nonresource import Health, Index, Version, metrics_page
 from setpoint.apiserver.handlers.subresources.token import Issuer
 from setpoint.apiserver.inflight import InFlight
 from setpoint.apiserver.measure import Measure
 from setpoint.apiserver.request import Request, Response, text_response
 from setpoint.apiserver.routing import RequestInfo, Router, parse
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.request import Admission
 from setpoint.registry.resource import ServedResource
+from setpoint.registry.strategy import Object
 from setpoint.storage.protocol import Store
 
-log = structlog.get_logger("apiserver.pipeline")
+log = logs.get_logger("apiserver.pipeline")
 
 Handler = Callable[[Call], Awaitable[Response]]
 RouteHandler = Callable[[Request], Awaitable[Response]]
@@ -62,6 +64,7 @@ class Pipeline:
         authorizer: Authorizer | None = None,
         issuer: Issuer | None = None,
         in_flight: InFlight | None = None,
+        minor: str = "1.36",
     ) -> None:
         self.clock = clock
         self.store = store
@@ -77,6 +80,8 @@ class Pipeline:
         self._subresources: dict[str, Handler] = {}
         self._virtual: dict[str, Handler] = {}
         self._mounts: dict[str, RouteHandler] = {}
+        self.health = Health()
+        self._mount_own(minor)
         for resource in resources:
             self.serve(resource)
 
@@ -84,9 +89,14 @@ class Pipeline:
 
     def serve(self, resource: ServedResource) -> None:
         """Add a resource, or replace one."""
-        store = GenericStore(resource, self.store, self.clock, self.admission)
+        store = GenericStore(resource, self.store, self.clock, self.admission, self._canonical(resource))
         self.stores[resource.group, resource.plural] = store
+        self.bodies.know(resource)
         self.router.add(resource, store)
+
+    def _canonical(self, resource: ServedResource) -> Callable[[Object], Object]:
+        bodies, version = self.bodies, resource.storage_version
+        return lambda obj: bodies.canonical(obj, resource, version)
 
     def withdraw(self, resource: ServedResource) -> None:
         """Stop serving a resource."""
@@ -96,6 +106,23 @@ class Pipeline:
     def mount(self, prefix: str, handler: RouteHandler) -> None:
         """Answer `prefix` and everything below it that is no resource; the longest prefix wins."""
         self._mounts[prefix.rstrip("/") or "/"] = handler
+
+    def _mount_own(self, minor: str) -> None:
+        for path in ("/healthz", "/livez", "/readyz"):
+            self.mount(path, self.health.handle)
+        self.mount("/version", Version(minor, __version__).handle)
+        self.mount("/metrics", metrics_page)
+        self.mount("/", Index(self.paths).handle)
+
+    def paths(self) -> list[str]:
+        """Every path that answers GET, as the index lists them."""
+        served = {
+            f"/apis/{each.resource.group}/{each.version}" if each.resource.group else f"/api/{each.version}"
+            for each in self.router.served()
+        }
+        groups = {path.rpartition("/")[0] for path in served}
+        checks = {f"{path}/{name}" for path in ("/healthz", "/livez", "/readyz") for name in self.health.checks(path)}
+        return sorted({*served, *groups, *checks, *self._mounts} - {"/"} | {"/apis"})
 
     def subresource(self, name: str, handler: Handler) -> None:
         """The handler of a subresource: `exec`, or `pods/exec` for one resource alone."""
@@ -206,7 +233,3 @@ def _timed_out() -> StatusError:
         {},
     )
 
-
-def route_table(mounts: Mapping[str, Any]) -> list[str]:
-    """The mounted prefixes, for the index of paths."""
-    return sorted(mounts)

@@ -66,6 +66,7 @@ async def _create(store: GenericStore, context: Context, obj: Object, own: Calla
     await store.admission.validate(request)
     context.warnings += strategy.warnings_on_create(context, obj)
     strategy.canonicalise(obj)
+    store.canonical(obj)
     release = await begin(store, "begin_create", context, obj, None)
     try:
         record = await _write(store, context, obj)

@@ -42,16 +42,24 @@ class NoAdmission:
     async def validate(self, request: AdmissionRequest) -> None: ...
 
 
+Canonical = Callable[[Object], Object]
+
+
+def _as_it_is(obj: Object) -> Object:
+    return obj
+
+
 class GenericStore:
     """What handlers write to and read from."""
 
-    def __init__(self, resource: ServedResource, store: Store, clock: Clock, admission: Admission) -> None:
+    def __init__(self, resource: ServedResource, store: Store, clock: Clock, admission: Admission, canonical: Canonical = _as_it_is) -> None:
         self.resource = resource
         self.strategy = resource.strategy
         self.codec = Codec(resource)
         self.store = store
         self.clock = clock
         self.admission = admission
+        self.canonical = canonical
         self._second = 0
         self._stamp = ""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from setpoint.api.machinery import fields
 from setpoint.api.machinery.status import FieldError, StatusError, invalid, invalid_object
 from setpoint.apiserver.generic_store import create as creating
 from setpoint.apiserver.generic_store import delete as deleting
@@ -65,8 +66,8 @@ async def _create_instead(store: GenericStore, context: Context, change: Update)
         raise store.not_found(change.name)
     obj = await change.creates()
     context.operation = "CREATE"
-    own = (lambda new: change.own(new, {})) if change.own is not None else None  # type: ignore[misc]
-    return await creating.create(store, context, obj, own)
+    own = change.own
+    return await creating.create(store, context, obj, None if own is None else lambda new: own(new, {}))
 
 
 async def _attempt(store: GenericStore, context: Context, change: Update, current: Record) -> Outcome:
@@ -93,6 +94,7 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
     await store.admission.validate(request)
     warnings += strategy.warnings_on_update(context, obj, old)
     strategy.canonicalise(obj)
+    store.canonical(obj)
     if deleting.finished(store, obj, old):
         outcome = await deleting.remove(store, context, current, obj)
     elif same(obj, old):
@@ -152,22 +154,10 @@ def same(obj: Object, old: Object) -> bool:
 
     Python takes 1, 1.0 and True for equal, JSON does not: what is equal is compared once more as bytes.
     """
-    if obj.keys() != old.keys() or any(obj[name] != old[name] for name in obj if name != "metadata"):
+    if not fields.keep_times(obj, old):
         return False
-    meta, old_meta = obj["metadata"], old["metadata"]
-    if meta.keys() != old_meta.keys() or any(meta[name] != old_meta[name] for name in meta if name != "managedFields"):
-        return False
-    if _untimed(meta) != _untimed(old_meta):
-        return False
-    meta["managedFields"] = old_meta.get("managedFields")
-    if meta["managedFields"] is None:
-        del meta["managedFields"]
     option = orjson.OPT_SORT_KEYS
     return orjson.dumps(obj, option=option) == orjson.dumps(old, option=option)
-
-
-def _untimed(meta: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in entry.items() if name != "time"} for entry in meta.get("managedFields") or ()]
 
 
 async def _write(store: GenericStore, context: Context, obj: Object, old: Object, current: Record, expect: int) -> Record:

@@ -1,19 +1,18 @@
 """Server-side apply (PATCH with `application/apply-patch+yaml`).
 
-The merging itself is `api.machinery.fields.apply`; here stands what surrounds it: decoding, create when absent, retries.
+The merging itself is `api.machinery.fields.apply`; here stands what surrounds it: reading, create when absent, retries.
 Source: apiserver `endpoints/handlers/patch.go` (applyPatcher), KEP-555.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from setpoint.api.machinery.status import StatusError, bad_request
+from setpoint.api.machinery import decode
+from setpoint.api.machinery.status import bad_request
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
-from setpoint.apiserver.generic_store.objects import api_version, ordered
-from setpoint.apiserver.handlers.update import check_identity, strategy_of
+from setpoint.apiserver.generic_store.objects import api_version
+from setpoint.apiserver.handlers.update import check_identity
 from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Response
 from setpoint.registry.strategy import Object
@@ -22,23 +21,23 @@ from setpoint.registry.strategy import Object
 async def handle(call: Call) -> Response:
     request, store, info = call.request, call.store, call.info
     options = write_options(request, "PatchOptions", apply=True)
-    strategy = strategy_of(call)
-    applied = _read(call)
-    manager = manager_of(options, request)
+    strategy = ownership.endpoint_strategy(call)
+    applied = read(call)
+    manager, force = manager_of(options, request), bool(options.force)
+
+    def merge(live: Object | None) -> Object:
+        merged = ownership.apply(call, live, applied, manager, force=force)
+        merged = call.bodies.canonical(merged, call.resource, call.version)
+        check_identity(call, merged)
+        return call.bodies.complete(merged, call.resource, call.version, strategy, store.codec)
 
     async def compute(old: Object) -> Object:
-        current = store.codec.served(old, call.version)
-        merged = ownership.apply(call, current, applied, manager, force=bool(options.force))
-        check_identity(call, merged)
-        return call.bodies.complete(merged, call.resource, call.version, strategy, store.codec)
+        return merge(store.codec.served(old, call.version))
 
     async def create() -> Object:
-        if applied["metadata"].get("uid"):
-            raise store.conflict(info.name, f"uid mismatch: the provided object specified uid {applied['metadata']['uid']}, and no existing object was found")
-        empty = ordered({"metadata": {}}, call.resource.kind, api_version(call.resource, call.version))
-        merged = ownership.apply(call, empty, applied, manager, force=bool(options.force))
-        check_identity(call, merged)
-        return call.bodies.complete(merged, call.resource, call.version, strategy, store.codec)
+        if uid := (applied.get("metadata") or {}).get("uid"):
+            raise store.conflict(info.name, f"uid mismatch: the provided object specified uid {uid}, and no existing object was found")
+        return merge(None)
 
     change = updating.Update(
         name=info.name, compute=compute, strategy=strategy, creates=None if info.subresource else create, patch=True
@@ -47,26 +46,15 @@ async def handle(call: Call) -> Response:
     return answers.object_answer(call, outcome.record, 201 if outcome.created else 200)
 
 
-def _read(call: Call) -> Object:
-    """The applied configuration: YAML (of which JSON is a part). Raises 400."""
-    import yaml
-
+def read(call: Call) -> Object:
+    """The applied configuration: YAML, of which JSON is a part. Unknown and repeated fields are always refused. Raises 400, 500."""
     try:
-        applied: Any = yaml.load(call.request.body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
-    except yaml.YAMLError as error:
-        raise bad_request(f"error decoding YAML: {error}") from None
-    if not isinstance(applied, dict):
-        raise bad_request("error decoding YAML: the body is no object")
-    if not isinstance(applied.get("metadata"), dict):
-        applied["metadata"] = {}
-    if applied["metadata"].get("managedFields"):
-        raise bad_request("metadata.managedFields must be nil")
+        applied = decode.read(call.request.body, "application/yaml", None, validation=decode.STRICT).obj
+    except decode.DecodeError as error:
+        raise bad_request(f"error decoding YAML: {error}") from error
     wanted = api_version(call.resource, call.version)
-    if applied.get("apiVersion") != wanted:
-        raise bad_request(f"Incorrect version specified in apply patch. Specified patch version: {applied.get('apiVersion', '')}, expected: {wanted}")
-    return ordered(applied, call.resource.kind, wanted)
+    given = applied.get("apiVersion") or ""
+    if given and given != wanted and given.rpartition("/")[0] == wanted.rpartition("/")[0]:
+        raise bad_request(f"Incorrect version specified in apply patch. Specified patch version: {given}, expected: {wanted}")
+    return applied
 
-
-def not_merged(error: ValueError) -> StatusError:
-    """What an applied configuration that does not fit the schema is answered with."""
-    return StatusError(500, "", str(error))

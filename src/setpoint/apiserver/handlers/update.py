@@ -11,7 +11,7 @@ from setpoint.apiserver.generic_store import update as updating
 from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Response
-from setpoint.registry.strategy import Object, Strategy
+from setpoint.registry.strategy import Object
 
 
 async def handle(call: Call) -> Response:
@@ -22,7 +22,7 @@ async def handle(call: Call) -> Response:
     obj, warnings = call.bodies.decode(request.body, media, call.resource, call.version, options.validation)
     call.warnings += warnings
     check_identity(call, obj)
-    strategy = strategy_of(call)
+    strategy = ownership.endpoint_strategy(call)
     obj = call.bodies.complete(obj, call.resource, call.version, strategy, store.codec)
     uid = obj["metadata"].get("uid")
 
@@ -44,13 +44,6 @@ async def handle(call: Call) -> Response:
     )
     outcome = await updating.update(store, call.context("UPDATE", options), change)
     return answers.object_answer(call, outcome.record, 201 if outcome.created else 200)
-
-
-def strategy_of(call: Call) -> Strategy:
-    """The rules of the endpoint: the subresource's own, or the kind's."""
-    if call.subresource is not None and call.subresource.strategy is not None:
-        return call.subresource.strategy
-    return call.resource.strategy
 
 
 def check_identity(call: Call, obj: Object) -> None:

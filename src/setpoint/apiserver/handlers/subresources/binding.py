@@ -109,4 +109,4 @@ class _Without(GenericStore):
     def __init__(self, store: GenericStore) -> None:
         from setpoint.apiserver.generic_store.store import NoAdmission
 
-        super().__init__(store.resource, store.store, store.clock, NoAdmission())
+        super().__init__(store.resource, store.store, store.clock, NoAdmission(), store.canonical)
