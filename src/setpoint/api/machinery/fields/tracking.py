@@ -1,0 +1,251 @@
+"""Ownership after a create, put, patch or status write: whoever changed a field owns it.
+
+The writer takes what it added or changed, everybody else loses that and what was removed. An object without entries is not
+tracked until it is applied to. Source: apimachinery `managedfields/internal` (fieldmanager.go and what it chains) and
+structured-merge-diff `merge/update.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from setpoint.api.machinery.fields import managed as entries
+from setpoint.api.machinery.fields import sets, shape
+from setpoint.api.machinery.fields.comparing import Comparison, compare, remembered
+from setpoint.api.machinery.fields.managed import Identity, Managed, Owner
+from setpoint.api.machinery.fields.sets import Set
+from setpoint.api.machinery.fields.shape import FREE, MAP, Shape
+from setpoint.api.machinery.schema import canonical
+from setpoint.api.machinery.schema.node import Node
+
+Json = dict[str, Any]
+Paths = tuple[tuple[str, ...], ...]
+#: an object in another version with that version's schema; None for a version that is no longer served
+Convert = Callable[[Json, str], tuple[Json, Node] | None]
+
+#: what no entry ever holds
+STRIPPED = sets.union(
+    sets.of_paths((("apiVersion",), ("kind",), ("metadata",))),
+    sets.of_paths(
+        tuple(
+            ("metadata", name)
+            for name in (
+                "name",
+                "namespace",
+                "creationTimestamp",
+                "selfLink",
+                "uid",
+                "clusterName",
+                "generation",
+                "managedFields",
+                "resourceVersion",
+            )
+        )
+    ),
+)
+
+paths_set = lru_cache(maxsize=256)(sets.of_paths)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Who writes, where and when.
+
+    `api_version` and `kind` are the endpoint's, `time` is RFC 3339 in whole seconds. `reset` are paths that the endpoint cannot
+    change and so does not own. `convert` gives objects in the versions of other entries; without it all entries count as of
+    one version.
+    """
+
+    manager: str
+    api_version: str
+    time: str
+    kind: str = ""
+    subresource: str = ""
+    reset: Paths = ()
+    convert: Convert | None = None
+
+    @property
+    def ignored(self) -> Set:
+        return paths_set(self.reset)
+
+    def identity(self, operation: str) -> Identity:
+        return entries.identity(self.manager, operation, self.api_version, self.subresource)
+
+
+def update(old: Json | None, new: Json, node: Node, write: Write) -> None:
+    """Set `new["metadata"]["managedFields"]`, or remove it where nothing is tracked.
+
+    `old` is None for a create. Both objects are in the stored form of the write's version, of which `node` is the schema.
+    """
+    metadata = new["metadata"]
+    sent = metadata.pop("managedFields", None)
+    if old is None:
+        taken = sets.difference(sets.without(created(root(node), node, new), write.ignored), STRIPPED)
+        if taken:
+            metadata["managedFields"] = entries.encode({write.identity("Update"): Owner(taken, write.api_version, write.time)})
+        return
+    current = old["metadata"].get("managedFields")
+    owners = _owners(current, sent, write.subresource)
+    if not owners:
+        return
+    changes = compare(root(node), bare(old), bare(new))
+    if changes.same and (sent is None or sent == current):
+        metadata["managedFields"] = current
+        return
+    record(owners, Versions(bare(old), bare(new), changes, write), write.identity("Update"), write.time)
+    entries.cap(owners)
+    if owners:
+        metadata["managedFields"] = entries.encode(owners)
+
+
+def _owners(current: list[Json] | None, sent: Any, subresource: str) -> Managed:
+    """The entries to start from: those sent with the write where they can be read, else the object's own."""
+    if not subresource and sent is not None and sent != current:
+        if entries.is_reset(sent):
+            return {}
+        try:
+            if found := entries.decode(sent, trusted=False):
+                return found
+        except entries.UnreadableFields:
+            pass
+    try:
+        return entries.decode(current)
+    except entries.UnreadableFields:
+        return {}
+
+
+class Versions:
+    """The comparison of a write in each version that entries are written in."""
+
+    def __init__(self, old: Json, new: Json, changes: Comparison, write: Write) -> None:
+        self.changes = changes
+        self.api_version = write.api_version
+        self.ignored = write.ignored
+        self._old = old
+        self._new = new
+        self._convert = write.convert
+        self._found: dict[str, Comparison | None] = {write.api_version: changes.excluding(self.ignored)}
+
+    def at(self, api_version: str) -> Comparison | None:
+        """None for a version that is gone: its entries go too."""
+        if api_version not in self._found:
+            self._found[api_version] = self._compare(api_version)
+        return self._found[api_version]
+
+    def _compare(self, api_version: str) -> Comparison | None:
+        if self._convert is None:
+            return self._found[self.api_version]
+        old, new = self._convert(self._old, api_version), self._convert(self._new, api_version)
+        if old is None or new is None:
+            return None
+        return compare(root(new[1]), old[0], new[0])
+
+
+def disputed(owners: Managed, versions: Versions, who: Identity) -> dict[Identity, Set]:
+    """What the others own of the fields that got new values. Owners in versions that are gone are dropped."""
+    found: dict[Identity, Set] = {}
+    for other, owner in list(owners.items()):
+        if other == who:
+            continue
+        changes = versions.at(owner.api_version)
+        if changes is None:
+            del owners[other]
+        elif both := sets.intersection(owner.fields, changes.taken):
+            found[other] = both
+    return found
+
+
+def release(owners: Managed, versions: Versions, who: Identity | None) -> None:
+    """Take from everybody but `who` what got new values or was removed; whoever owns nothing any more goes."""
+    for other, owner in list(owners.items()):
+        fields = owner.fields
+        if other != who:
+            changes = versions.at(owner.api_version)
+            if changes is None:
+                del owners[other]
+                continue
+            fields = sets.difference(sets.difference(fields, changes.taken), changes.removed)
+        if fields:
+            owners[other] = owner.keeping(fields)
+        else:
+            del owners[other]
+
+
+def record(owners: Managed, versions: Versions, who: Identity, time: str) -> None:
+    """Enter an update of `who` into the entries."""
+    release(owners, versions, None)
+    taken = sets.difference(sets.without(versions.changes.taken, versions.ignored), STRIPPED)
+    if taken:
+        previous = owners.get(who)
+        fields = sets.union(taken, previous.fields) if previous else taken
+        owners[who] = Owner(fields, versions.api_version, time)
+
+
+def bare(obj: Json) -> Json:
+    """The object without its entries, which own nothing."""
+    metadata = obj.get("metadata")
+    if not metadata or "managedFields" not in metadata:
+        return obj
+    return {**obj, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+
+
+# --- from nothing ---
+
+
+def root(node: Node) -> Shape:
+    """The shape of a whole object; custom resources have the standard metadata."""
+    found = shape.of(node)
+    if "metadata" not in found.declared and found.mode in (MAP, FREE):
+        found.adopt("metadata", _metadata())
+        for name in ("apiVersion", "kind"):
+            found.adopt(name, shape.WHOLE)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _metadata() -> Shape:
+    from setpoint.api.machinery.schema.trees import load
+
+    return shape.of(load().tree("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"))
+
+
+_ZEROS: dict[int, tuple[Node, Json]] = {}
+
+
+def zero(node: Node) -> Json:
+    """An object of this kind of which nothing is set: what a new one is compared with. Never change it."""
+    if not node.builtin:
+        return {}
+    found = _ZEROS.get(id(node))
+    if found is None:
+        found = _ZEROS[id(node)] = (node, canonical.canonicalise({}, node))
+    return found[1]
+
+
+def created(whole: Shape, node: Node, new: Json) -> Set:
+    """Everything that a new object sets. Equal parts of equal objects share one set."""
+    start = zero(node)
+    taken: Set = {}
+    for name in sorted(new):
+        value, before = new[name], start.get(name)
+        child = whole.field(name) or shape.WHOLE
+        if isinstance(before, dict) and isinstance(value, dict) and child.mode == MAP:
+            found = _created_part(child, before, value)
+        elif name in start and before == value:
+            continue
+        else:
+            found = compare(whole, {}, {name: value}).added[sets.field(name)]
+            taken[sets.field(name)] = found
+            continue
+        if found:
+            taken[sets.field(name)] = found
+    return taken
+
+
+def _created_part(child: Shape, before: Json, value: Json) -> Set:
+    if len(value) <= 2:
+        return compare(child, before, value).taken
+    return remembered(child, value, lambda: compare(child, before, value).taken)
