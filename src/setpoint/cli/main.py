@@ -6,6 +6,7 @@ Commands import what they need when they run, so that `setpoint up` does not pay
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import NoReturn
 
 import typer
@@ -24,6 +25,21 @@ app = typer.Typer(
 )
 cluster.register(app)
 
+#: commands that talk to a server: name → module and function, imported when one of them is run
+_LAZY = {
+    "get": ("get", "get"),
+    "events": ("get", "events"),
+    "apply": ("apply", "apply"),
+    "diff": ("apply", "diff"),
+    "delete": ("apply", "delete"),
+    "logs": ("streams", "logs"),
+    "exec": ("streams", "execute"),
+    "scale": ("workloads", "scale"),
+    "rollout": ("workloads", "rollout"),
+    "wait": ("workloads", "wait"),
+    "demo": ("demo.command", "demo"),
+}
+
 
 @app.command()
 def version() -> None:
@@ -31,8 +47,22 @@ def version() -> None:
     typer.echo(f"setpoint {__version__}")
 
 
+def _register_lazily(words: list[str]) -> None:
+    """Add the commands that this run can need: the one named, or all of them for the help."""
+    named = next((word for word in words if not word.startswith("-")), "")
+    wanted = [named] if named in _LAZY else [] if named in ("up", "down", "component", "node", "version") else list(_LAZY)
+    for name in wanted:
+        module, function = _LAZY[name]
+        command = getattr(import_module(f"setpoint.cli.{module}"), function)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+
+
 def main() -> NoReturn:
     """Run a command; a StartError is one line on standard error and exit code 1."""
+    _register_lazily(sys.argv[1:])
     try:
         app()
     except StartError as error:
