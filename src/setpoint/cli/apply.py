@@ -162,8 +162,7 @@ def _text(obj: dict[str, Any] | None) -> list[str]:
 
     if obj is None:
         return []
-    metadata = {
-        key: value for key, value in obj["metadata"].items() if key not in ("managedFields", "resourceVersion", "generation")
-    }
+    hidden = ("managedFields", "resourceVersion", "generation")
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in hidden}
     shown = {**obj, "metadata": metadata}
     return str(yaml.safe_dump(shown, sort_keys=True)).splitlines()

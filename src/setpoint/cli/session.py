@@ -113,7 +113,7 @@ def target(words: list[str]) -> tuple[str, list[str]]:
     """`pods a b`, `pods/a` → the resource's word and the names; raises StartError."""
     if not words:
         raise StartError("name a resource: pods, deployment/web …")
-    first, slash, name = words[0].partition("/")
+    first, slash, _ = words[0].partition("/")
     if slash:
         pairs = [word.partition("/") for word in words]
         if any(resource != first for resource, _, _ in pairs):

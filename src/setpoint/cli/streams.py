@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from typing import Annotated, Any
 
@@ -93,7 +94,7 @@ async def _talk(session: Session, path: str, query: list[tuple[str, str]], *, st
 
 async def _send_input(socket: aiohttp.ClientWebSocketResponse) -> None:
     loop = asyncio.get_running_loop()
-    while data := await loop.run_in_executor(None, sys.stdin.buffer.read1, 65536):
+    while data := await loop.run_in_executor(None, os.read, sys.stdin.fileno(), 65536):
         await socket.send_bytes(bytes([_STDIN]) + data)
     await socket.send_bytes(bytes([_CLOSE, _STDIN]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,7 +26,12 @@ class Chain:
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
-        for resource, tell in ((REPLICASETS, self._replica_set), (PODS, self._pod), (EVENTS, self._event)):
+        followed: list[tuple[Resource[Any], Callable[[Any], None]]] = [
+            (REPLICASETS, self._replica_set),
+            (PODS, self._pod),
+            (EVENTS, self._event),
+        ]
+        for resource, tell in followed:
             version = (await self._client.list(resource, self._namespace)).resource_version
             self._tasks.start(resource.plural, self._follow(resource, version, tell))
         return self
