@@ -95,7 +95,9 @@ async def _from(source: EnvFromSource, lookup: Lookup, values: dict[str, str], i
     if bad:
         listed = ", ".join(sorted(bad))
         what = f"{'ConfigMap' if kind == 'configmap' else 'Secret'} {namespace}/{name}"
-        invalid.append(f"Keys [{listed}] from the EnvFrom {what} were skipped since they are considered invalid environment variable names.")
+        invalid.append(
+            f"Keys [{listed}] from the EnvFrom {what} were skipped since they are considered invalid environment variable names."
+        )
 
 
 async def _reference(pod: Pod, container: Container, source: EnvVarSource, lookup: Lookup, around: Surroundings) -> str | None:

@@ -45,13 +45,10 @@ def _request(authority: str, service: str) -> bytes:
     }
     headers = b"".join(b"\x00" + _text(name) + _text(value) for name, value in fields.items())
     name = service.encode()
-    body = (b"\x0a" + _text(service) if name else b"")
+    body = b"\x0a" + _text(service) if name else b""
     message = b"\x00" + struct.pack(">I", len(body)) + body
     return (
-        _PREFACE
-        + _frame(_SETTINGS, 0, 0)
-        + _frame(_HEADERS, _END_HEADERS, 1, headers)
-        + _frame(_DATA, _END_STREAM, 1, message)
+        _PREFACE + _frame(_SETTINGS, 0, 0) + _frame(_HEADERS, _END_HEADERS, 1, headers) + _frame(_DATA, _END_STREAM, 1, message)
     )
 
 
@@ -67,7 +64,9 @@ async def check(host: str, port: int, service: str, seconds: float) -> Outcome:
             finally:
                 writer.close()
     except TimeoutError:
-        return Outcome(ok=False, message=f'timeout: failed to connect service "{where}" within {seconds:g}s: context deadline exceeded')
+        return Outcome(
+            ok=False, message=f'timeout: failed to connect service "{where}" within {seconds:g}s: context deadline exceeded'
+        )
     except (OSError, asyncio.IncompleteReadError) as error:
         return Outcome(ok=False, message=f'error: failed to connect service at "{where}": {error}')
 
@@ -84,7 +83,9 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         elif kind == _DATA and len(payload) >= 5:
             return _judge(payload[5:])
         elif kind in (_RST, _GOAWAY) or (kind == _HEADERS and flags & _END_STREAM):
-            return Outcome(ok=False, message="error: this server does not implement the grpc health protocol (grpc.health.v1.Health)")
+            return Outcome(
+                ok=False, message="error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"
+            )
 
 
 def _judge(message: bytes) -> Outcome:

@@ -119,7 +119,11 @@ def _headers(action: HTTPGetAction, agent: str) -> dict[str, str]:
 def _reason(error: OSError) -> str:
     import errno
 
-    words = {errno.ECONNREFUSED: "connection refused", errno.EHOSTUNREACH: "no route to host", errno.ETIMEDOUT: "connection timed out"}
+    words = {
+        errno.ECONNREFUSED: "connection refused",
+        errno.EHOSTUNREACH: "no route to host",
+        errno.ETIMEDOUT: "connection timed out",
+    }
     return words.get(error.errno or 0, str(error.strerror or error).lower())
 
 

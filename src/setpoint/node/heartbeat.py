@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.coordination_v1 import LEASES
 from setpoint.client.client import ClientProtocol
 from setpoint.client.transport import TransportError
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock, every, rfc3339_micro
 from setpoint.node.options import AgentOptions
 from setpoint.node.registration import Registration
 
 NAMESPACE = "kube-node-lease"
-log = structlog.get_logger("node.heartbeat")
+log = logs.get_logger("node.heartbeat")
 
 
 class Heartbeat:

@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import PODS
 from setpoint.client.client import ClientProtocol
 from setpoint.client.transport import TransportError
 from setpoint.client.workqueue import WorkQueue
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 
-log = structlog.get_logger("node.status")
+log = logs.get_logger("node.status")
 
 
 @dataclass(slots=True)

@@ -241,5 +241,7 @@ def _ready(pod: Pod, containers: tuple[str, str, str]) -> tuple[str, str, str]:
         if gate.condition_type not in known:
             complaints.append(f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.')
         elif known[gate.condition_type] != "True":
-            complaints.append(f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {known[gate.condition_type]}')
+            complaints.append(
+                f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {known[gate.condition_type]}'
+            )
     return ("False", "ReadinessGatesNotReady", ", ".join(complaints)) if complaints else ("True", "", "")

@@ -129,7 +129,11 @@ def _directory(launch: Launch) -> None:
 def _explain(error: BaseException, launch: Launch) -> str:
     name = launch.argv[0] if launch.argv else ""
     if isinstance(error, FileNotFoundError) and not isinstance(error, LaunchError):
-        return f'exec: "{name}": executable file not found in $PATH' if "/" not in name else f'exec: "{name}": no such file or directory'
+        return (
+            f'exec: "{name}": executable file not found in $PATH'
+            if "/" not in name
+            else f'exec: "{name}": no such file or directory'
+        )
     if isinstance(error, PermissionError):
         return f'exec: "{name}": {error.strerror or "permission denied"}'
     return str(error) or type(error).__name__

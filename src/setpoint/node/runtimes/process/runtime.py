@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
+from setpoint.kit import logs
 from setpoint.node.runtime import (
     ContainerError,
     ContainerInfo,
@@ -38,7 +37,7 @@ from setpoint.node.runtimes.process.supervisor_client import SupervisorClient, S
 from setpoint.node.runtimes.process.template import Template
 from setpoint.node.supervisor import procfs, records
 
-log = structlog.get_logger("node.process")
+log = logs.get_logger("node.process")
 HELP = (
     "this node runs processes of the host and pulls no images: give the container a command (a program that is on the host), "
     "or run the pod on a node with a container runtime"

@@ -34,6 +34,9 @@ class ProcessSession:
         self._loop = asyncio.get_running_loop()
         self._open = dict(streams.readers)
         self._closed = False
+        self._ready = asyncio.Event()
+        self._writer_ready = asyncio.Event()
+        self._ended = asyncio.Event()
 
     async def read(self) -> tuple[str, bytes]:
         while self._open:
@@ -45,6 +48,7 @@ class ProcessSession:
                     del self._open[name]
             if self._open:
                 await self._readable()
+        self._ended.set()
         return "", b""
 
     def _try_read(self, descriptor: int) -> bytes | None:
@@ -57,15 +61,16 @@ class ProcessSession:
             return b""
 
     async def _readable(self) -> None:
-        ready = asyncio.Event()
+        self._ready.clear()
         descriptors = list(self._open.values())
         for descriptor in descriptors:
-            self._loop.add_reader(descriptor, ready.set)
+            self._loop.add_reader(descriptor, self._ready.set)
         try:
-            await ready.wait()
+            await self._ready.wait()
         finally:
-            for descriptor in descriptors:
-                self._loop.remove_reader(descriptor)
+            if not self._closed:  # a closed descriptor's number may be someone else's by now
+                for descriptor in descriptors:
+                    self._loop.remove_reader(descriptor)
 
     async def write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -78,12 +83,13 @@ class ProcessSession:
                 return
 
     async def _writable(self, descriptor: int) -> None:
-        ready = asyncio.Event()
-        self._loop.add_writer(descriptor, ready.set)
+        self._loop.add_writer(descriptor, self._writer_ready.set)
         try:
-            await ready.wait()
+            await self._writer_ready.wait()
         finally:
-            self._loop.remove_writer(descriptor)
+            self._writer_ready.clear()
+            if not self._closed:
+                self._loop.remove_writer(descriptor)
 
     async def close_stdin(self) -> None:
         if self._streams.writer < 0:
@@ -100,15 +106,22 @@ class ProcessSession:
                 fcntl.ioctl(self._streams.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     async def wait(self) -> int:
-        return await self._exit_code if self._exit_code is not None else 0
+        if self._exit_code is not None:
+            return await self._exit_code
+        await self._ended.wait()
+        return 0
 
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
         for descriptor in {*self._streams.readers.values(), self._streams.writer, self._streams.terminal} - {-1}:
+            self._loop.remove_reader(descriptor)
+            self._loop.remove_writer(descriptor)
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         self._streams.writer = self._streams.terminal = -1
         self._open.clear()
+        self._ready.set()
+        self._writer_ready.set()
         await self._on_close()

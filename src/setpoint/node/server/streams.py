@@ -1,0 +1,160 @@
+"""`/exec` and `/attach` over WebSockets, `v5.channel.k8s.io` and `v4.channel.k8s.io`.
+
+The first byte of a frame is its channel: 0 input, 1 output, 2 errors, 3 the final Status, 4 terminal size, and in v5 255, with which the
+client closes a channel ([255, 0]: end of input). Source: apimachinery's remotecommand constants and KEP-4006.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+import aiohttp
+import orjson
+from aiohttp import web
+
+from setpoint.kit.clock import Clock
+from setpoint.kit.tasks import Tasks
+from setpoint.node.runtime import ContainerError, ExecSpec, NotRunning, Session
+from setpoint.node.server.keys import AGENT
+from setpoint.node.server.lookup import container_of, flag, pod_of
+
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+_DRAIN = 0.5  # seconds for what a process left in its pipes, which its own children may hold open
+_CHANNELS = {"stdout": STDOUT, "stderr": STDERR}
+
+
+async def exec_(request: web.Request) -> web.StreamResponse:
+    worker = pod_of(request)
+    track = container_of(request, worker)
+    spec = _spec(request)
+    if not track.running:
+        raise web.HTTPInternalServerError(text=f'container not found ("{track.name}")')
+    try:
+        session = await request.app[AGENT].runtime.exec(worker.uid, track.id, spec)
+    except NotRunning as error:
+        raise web.HTTPInternalServerError(text=f'container not found ("{track.name}")') from error
+    except ContainerError as error:
+        return await _refuse(request, error.message)
+    return await _serve(request, session, spec)
+
+
+async def attach(request: web.Request) -> web.StreamResponse:
+    worker = pod_of(request)
+    track = container_of(request, worker)
+    spec = _spec(request)
+    try:
+        session = await request.app[AGENT].runtime.attach(worker.uid, track.id, spec)
+    except NotRunning as error:
+        raise web.HTTPInternalServerError(text=f'container not found ("{track.name}")') from error
+    return await _serve(request, session, spec)
+
+
+def _spec(request: web.Request) -> ExecSpec:
+    return ExecSpec(
+        argv=tuple(request.query.getall("command", [])),
+        stdin=flag(request, "stdin", "input"),
+        stdout=flag(request, "stdout", "output"),
+        stderr=flag(request, "stderr", "error"),
+        tty=flag(request, "tty"),
+    )
+
+
+async def _open(request: web.Request) -> web.WebSocketResponse:
+    socket = web.WebSocketResponse(protocols=PROTOCOLS, max_msg_size=0, compress=False)
+    await socket.prepare(request)
+    return socket
+
+
+async def _serve(request: web.Request, session: Session, spec: ExecSpec) -> web.StreamResponse:
+    try:
+        socket = await _open(request)
+    except BaseException:
+        await session.close()
+        raise
+    clock = request.app[AGENT].clock
+    async with Tasks("exec") as tasks:
+        try:
+            await _converse(tasks, socket, session, spec, clock)
+        finally:
+            await session.close()
+            await socket.close()
+            tasks.stop()
+    return socket
+
+
+async def _converse(tasks: Tasks, socket: web.WebSocketResponse, session: Session, spec: ExecSpec, clock: Clock) -> None:
+    """Pass everything both ways until the process ends or the client goes; the process's Status is the last word."""
+    drained = asyncio.Event()
+    incoming = tasks.start("input", _input(socket, session, spec))
+    tasks.start("output", _output(socket, session, spec, drained))
+    code = tasks.start("wait", session.wait())
+    await asyncio.wait({code, incoming}, return_when=asyncio.FIRST_COMPLETED)
+    if not code.done():
+        return  # nobody listens any more
+    await clock.wait(drained, _DRAIN)
+    with contextlib.suppress(ConnectionError):
+        await socket.send_bytes(bytes([ERROR]) + orjson.dumps(_status(code.result())))
+
+
+async def _output(socket: web.WebSocketResponse, session: Session, spec: ExecSpec, drained: asyncio.Event) -> None:
+    """What the process writes, to its end."""
+    with contextlib.suppress(ConnectionError):
+        while True:
+            stream, data = await session.read()
+            if not stream:
+                break
+            if (stream == "stdout" and spec.stdout) or (stream == "stderr" and spec.stderr):
+                await socket.send_bytes(bytes([_CHANNELS[stream]]) + data)
+    drained.set()
+
+
+async def _input(socket: web.WebSocketResponse, session: Session, spec: ExecSpec) -> None:
+    """What the client sends, until it goes; then the process loses its input."""
+    async for message in socket:
+        if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
+            continue
+        channel, data = message.data[0], message.data[1:]
+        if channel == STDIN and spec.stdin:
+            await session.write(data)
+        elif channel == RESIZE:
+            _resize(session, data)
+        elif channel == CLOSE and data[:1] == bytes([STDIN]) and socket.ws_protocol == PROTOCOLS[0]:
+            await session.close_stdin()
+
+
+def _resize(session: Session, data: bytes) -> None:
+    with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        size = orjson.loads(data)
+        session.resize(int(size["Width"]), int(size["Height"]))
+
+
+async def _refuse(request: web.Request, message: str) -> web.StreamResponse:
+    """The command could not be started: said over the open stream, as kubelet does."""
+    socket = await _open(request)
+    text = f"Internal error occurred: Internal error occurred: error executing command in container: {message}"
+    status = {
+        "metadata": {},
+        "status": "Failure",
+        "message": text,
+        "reason": "InternalError",
+        "details": {"causes": [{"message": f"Internal error occurred: error executing command in container: {message}"}]},
+        "code": 500,
+    }
+    await socket.send_bytes(bytes([ERROR]) + orjson.dumps(status))
+    await socket.close()
+    return socket
+
+
+def _status(code: int) -> dict[str, Any]:
+    if code == 0:
+        return {"metadata": {}, "status": "Success"}
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"command terminated with non-zero exit code: exit status {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
