@@ -91,10 +91,10 @@ def union(left: Set, right: Set) -> Set:
 
 
 def _union_child(mine: Set, theirs: Set) -> Set:
-    if not mine:
-        return theirs if not theirs or SELF in theirs else {SELF: LEAF, **theirs}
     if not theirs:
-        return mine if SELF in mine else {SELF: LEAF, **mine}
+        return mine if not mine or SELF in mine else {SELF: LEAF, **mine}
+    if not mine:
+        return theirs if SELF in theirs else {SELF: LEAF, **theirs}
     return union(mine, theirs)
 
 
@@ -184,7 +184,7 @@ def of_paths(paths: tuple[tuple[str, ...], ...]) -> Set:
 
 
 def parse(tree: Any) -> Set:
-    """A set that a client sent. Elements of unknown kinds are dropped; NotASet (or another ValueError) for what is none."""
+    """A set that a client sent. Elements of unknown kinds are dropped; NotASet for what is none."""
     if tree is None:
         return EMPTY
     if not isinstance(tree, dict):
@@ -197,9 +197,16 @@ def parse(tree: Any) -> Set:
             raise NotASet(f"missing colon: {name}")
         elif name[0] in "fkvi":
             if name[0] in "kv":
-                json.loads(name[2:])
+                _check_json(name[2:])
             parsed[name] = parse(child)
     return parsed
+
+
+def _check_json(text: str) -> None:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise NotASet(str(error)) from error
 
 
 # --- paths as messages print them ---

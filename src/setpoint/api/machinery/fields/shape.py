@@ -30,7 +30,7 @@ class NoElement(ValueError):
 class Shape:
     """How one field is owned. `node` is what it was compiled from (None for values without a schema)."""
 
-    __slots__ = ("_fields", "declared", "item", "keys", "mode", "node")
+    __slots__ = ("_elements", "_fields", "declared", "item", "keys", "mode", "node")
 
     def __init__(self, mode: int, node: Node | None = None) -> None:
         self.mode = mode
@@ -41,6 +41,7 @@ class Shape:
         #: the keys of a keyed list with their defaults (None: none)
         self.keys: tuple[tuple[str, Any], ...] = ()
         self._fields: dict[str, Shape | None] = {}
+        self._elements: dict[str, str] = {}
 
     def field(self, name: str) -> Shape | None:
         """The shape of a field or map value; None for a field that the schema does not have."""
@@ -48,6 +49,13 @@ class Shape:
         if found is None and name not in self._fields:
             found = self._fields[name] = self._make(name)
         return found
+
+    def _remember(self, value: str) -> str:
+        """The element of an item whose only key is a text; names recur, so their elements are kept."""
+        if len(self._elements) >= _LIMIT:
+            self._elements.clear()
+        made = self._elements[value] = sets.key({self.keys[0][0]: value})
+        return made
 
     def adopt(self, name: str, shape: Shape) -> None:
         """Give an object a field that its schema takes for granted (the metadata of custom resources)."""
@@ -62,6 +70,11 @@ class Shape:
 
     def element(self, item: Any) -> str:
         """The path element of a list's item. NoElement, with Kubernetes' words, for an item that can have none."""
+        if len(self.keys) == 1 and isinstance(item, dict):
+            value = item.get(self.keys[0][0])
+            if type(value) is str:
+                found = self._elements.get(value)
+                return found if found is not None else self._remember(value)
         if self.mode == SET:
             return _set_element(item)
         if not isinstance(item, dict):

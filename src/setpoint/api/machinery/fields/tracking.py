@@ -91,11 +91,12 @@ def update(old: Json | None, new: Json, node: Node, write: Write) -> None:
     owners = _owners(current, sent, write.subresource)
     if not owners:
         return
-    changes = compare(root(node), bare(old), bare(new))
+    before = bare(old)
+    changes = compare(root(node), before, new)
     if changes.same and (sent is None or sent == current):
         metadata["managedFields"] = current
         return
-    record(owners, Versions(bare(old), bare(new), changes, write), write.identity("Update"), write.time)
+    record(owners, Versions(before, new, changes, write), write.identity("Update"), write.time)
     entries.cap(owners)
     if owners:
         metadata["managedFields"] = entries.encode(owners)
@@ -158,7 +159,7 @@ def disputed(owners: Managed, versions: Versions, who: Identity) -> dict[Identit
     return found
 
 
-def release(owners: Managed, versions: Versions, who: Identity | None) -> None:
+def release(owners: Managed, versions: Versions, who: Identity) -> None:
     """Take from everybody but `who` what got new values or was removed; whoever owns nothing any more goes."""
     for other, owner in list(owners.items()):
         fields = owner.fields
@@ -175,13 +176,16 @@ def release(owners: Managed, versions: Versions, who: Identity | None) -> None:
 
 
 def record(owners: Managed, versions: Versions, who: Identity, time: str) -> None:
-    """Enter an update of `who` into the entries."""
-    release(owners, versions, None)
-    taken = sets.difference(sets.without(versions.changes.taken, versions.ignored), STRIPPED)
+    """Enter an update of `who` into the entries: what it owned and did not remove, and what it gave new values."""
+    mine = owners.pop(who, None)
+    release(owners, versions, who)
+    changes = versions.at(versions.api_version) or versions.changes
+    kept = sets.difference(mine.fields, changes.removed) if mine else sets.EMPTY
+    taken = sets.difference(changes.taken, STRIPPED)
     if taken:
-        previous = owners.get(who)
-        fields = sets.union(taken, previous.fields) if previous else taken
-        owners[who] = Owner(fields, versions.api_version, time)
+        owners[who] = Owner(sets.union(kept, taken), versions.api_version, time)
+    elif mine and kept:
+        owners[who] = mine.keeping(kept)
 
 
 def bare(obj: Json) -> Json:
