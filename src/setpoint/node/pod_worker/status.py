@@ -68,15 +68,17 @@ def pod_status(
 
 
 def _condition(kind: str, value: tuple[str, str, str, float], generation: int) -> dict[str, Any]:
+    """As a patch merges it into the list: what is no longer so must be said to be nothing."""
     status, reason, message, since = value
-    out: dict[str, Any] = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": rfc3339(since)}
-    if reason:
-        out["reason"] = reason
-    if message:
-        out["message"] = message
-    if generation:
-        out["observedGeneration"] = generation
-    return out
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason or None,
+        "message": message or None,
+        "lastProbeTime": None,
+        "lastTransitionTime": rfc3339(since),
+        "observedGeneration": generation or None,
+    }
 
 
 def container_status(pod: Pod, track: Track, place: Place) -> dict[str, Any]:

@@ -23,7 +23,8 @@ def begin(core: PodCore, track: Track, now: float, grace: float, message: str) -
     if not track.running:
         return
     if track.stop is not None:
-        track.stop.kill_at = min(track.stop.kill_at, now + max(grace, 0.0))
+        least = 0.0 if track.stop.stage is StopStage.PRE_STOP else MINIMUM
+        track.stop.kill_at = min(track.stop.kill_at, now + max(grace, least))
         return
     core.out.append(m.Record("Normal", "Killing", message, track.name))
     core.out.append(m.StopProbes(track.name, track.id))
