@@ -1,1 +1,1 @@
-"""One file per plugin; the framework holds the literal table of them."""
+"""One file per plugin, named as in Kubernetes. `registry.py` lists them; nothing registers itself."""

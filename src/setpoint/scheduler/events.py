@@ -1,0 +1,98 @@
+"""What happens in the cluster that may make a waiting pod schedulable, and how plugins say which of it could help them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, IntFlag, auto
+from typing import Any
+
+from setpoint.api.types.core_v1 import Node, Pod
+from setpoint.scheduler.resources import pod_requests
+
+
+class What(Enum):
+    """The kind of thing that changed."""
+
+    POD = auto()  # the waiting pod itself
+    ASSIGNED_POD = auto()  # a pod that has a node
+    NODE = auto()
+
+
+class Action(IntFlag):
+    """How it changed; an update may be several of these."""
+
+    ADD = auto()
+    DELETE = auto()
+    ALLOCATABLE = auto()
+    LABEL = auto()
+    TAINT = auto()
+    CONDITION = auto()
+    ANNOTATION = auto()
+    SCALE_DOWN = auto()
+    TOLERATION = auto()
+    GATES_GONE = auto()
+    OTHER = auto()
+
+
+UPDATE = ~(Action.ADD | Action.DELETE)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """One change, with the object before and after it."""
+
+    what: What
+    action: Action
+    old: Any = None
+    new: Any = None
+
+
+# Whether an event may make `pod` schedulable as far as the plugin that refused it is concerned.
+Hint = Callable[[Pod, ClusterEvent], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What a plugin waits for after it refused a pod; without a hint any such event will do."""
+
+    what: What
+    action: Action
+    hint: Hint | None = None
+
+    def helps(self, pod: Pod, event: ClusterEvent) -> bool:
+        if event.what is not self.what or not event.action & self.action:
+            return False
+        return self.hint is None or self.hint(pod, event)
+
+
+def node_change(old: Node, new: Node) -> Action:
+    """Which parts of a node changed that schedulers care about; nothing for a heartbeat."""
+    action = Action(0)
+    if old.status.allocatable != new.status.allocatable:
+        action |= Action.ALLOCATABLE
+    if old.metadata.labels != new.metadata.labels:
+        action |= Action.LABEL
+    if old.spec.taints != new.spec.taints or old.spec.unschedulable != new.spec.unschedulable:
+        action |= Action.TAINT
+    if [(c.type, c.status) for c in old.status.conditions] != [(c.type, c.status) for c in new.status.conditions]:
+        action |= Action.CONDITION
+    if old.metadata.annotations != new.metadata.annotations:
+        action |= Action.ANNOTATION
+    return action
+
+
+def pod_change(old: Pod, new: Pod) -> Action:
+    """Which parts of a pod changed that schedulers care about."""
+    action = Action(0)
+    if old.metadata.labels != new.metadata.labels:
+        action |= Action.LABEL
+    if old.spec.tolerations != new.spec.tolerations:
+        action |= Action.TOLERATION
+    if old.spec.scheduling_gates and not new.spec.scheduling_gates:
+        action |= Action.GATES_GONE
+    if old.spec.containers != new.spec.containers or old.spec.resources != new.spec.resources:
+        before, after = pod_requests(old), pod_requests(new)
+        if any(after.get(name, 0) < amount for name, amount in before.items()):
+            action |= Action.SCALE_DOWN
+    return action or Action.OTHER

@@ -1,0 +1,209 @@
+"""The extension points: one protocol each, as in Kubernetes' scheduler framework. A plugin implements those it needs.
+
+    PreEnqueue ─▶ (QueueSort) ─▶ PreFilter ─▶ Filter* ─▶ PostFilter        when no node is left
+                                                    └──▶ PreScore ─▶ Score* ─▶ Normalize ─▶ Reserve ─▶ Permit
+                                                             ─▶ PreBind ─▶ Bind ─▶ PostBind      in the binding cycle
+
+Up to Permit everything is synchronous and reads the snapshot; the binding cycle may wait. Plugins answer `None` for success. A
+plugin keeps nothing of a pod between cycles except in `CycleState`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+from setpoint.api.types.core_v1 import Pod
+from setpoint.client.client import ClientProtocol
+from setpoint.client.events import EventRecorder
+from setpoint.kit.clock import Clock
+from setpoint.scheduler.events import Interest
+from setpoint.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
+from setpoint.scheduler.status import Diagnosis, Status
+
+if TYPE_CHECKING:
+    from setpoint.scheduler.nominator import Nominator
+    from setpoint.scheduler.profile import Profile
+
+T = TypeVar("T")
+MAX_SCORE = 100
+
+
+class CycleState:
+    """What plugins hand on from one extension point to the next, for one pod and one cycle."""
+
+    __slots__ = ("_data", "info", "skip_filter", "skip_score")
+
+    def __init__(self, info: PodInfo) -> None:
+        self.info = info
+        self.skip_filter: set[str] = set()
+        self.skip_score: set[str] = set()
+        self._data: dict[type[Any], Any] = {}
+
+    def write(self, value: object) -> None:
+        """Keep `value` under its type."""
+        self._data[type(value)] = value
+
+    def read(self, kind: type[T]) -> T:
+        """What was written of this type; KeyError if nothing was."""
+        found: T = self._data[kind]
+        return found
+
+    def find(self, kind: type[T]) -> T | None:
+        found: T | None = self._data.get(kind)
+        return found
+
+
+@dataclass(slots=True)
+class Handle:
+    """What a plugin may use. `profile` is set once its plugins are made."""
+
+    client: ClientProtocol
+    clock: Clock
+    snapshot: Snapshot
+    nominator: Nominator
+    recorder: EventRecorder
+    rng: random.Random
+    budgets: BudgetLister
+    profile: Profile = field(init=False)
+
+
+class BudgetLister(Protocol):
+    """The disruption budgets of a namespace (policy/v1)."""
+
+    def list(self, namespace: str = "") -> list[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """The only nodes worth a look."""
+
+    nodes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Victims:
+    """Pods to evict from `node`, so that the pod may run there."""
+
+    node: str
+    pods: Sequence[Pod]
+
+
+class Plugin(Protocol):
+    """Every plugin has Kubernetes' name for it."""
+
+    name: str
+
+
+@runtime_checkable
+class Interested(Protocol):
+    """Says which events may help a pod that the plugin refused."""
+
+    def interests(self) -> Sequence[Interest]: ...
+
+
+@runtime_checkable
+class PreEnqueue(Protocol):
+    """May keep a pod out of the queue."""
+
+    def pre_enqueue(self, pod: Pod) -> Status | None: ...
+
+
+@runtime_checkable
+class QueueSort(Protocol):
+    """Orders the queue: the smaller key first, then whoever waited longer."""
+
+    def sort_key(self, pod: Pod) -> int: ...
+
+
+@runtime_checkable
+class PreFilter(Protocol):
+    """Looks at the pod once, before the nodes. SKIP switches the plugin's Filter off for this cycle."""
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]: ...
+
+
+@runtime_checkable
+class Filter(Protocol):
+    """Accepts or refuses one node."""
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None: ...
+
+
+@runtime_checkable
+class PostFilter(Protocol):
+    """Asked when no node is left: may make room. Its message ends the pod's."""
+
+    def post_filter(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> tuple[Victims | None, Status | None]: ...
+
+
+@runtime_checkable
+class PreScore(Protocol):
+    """Looks at the feasible nodes once. SKIP switches the plugin's Score off for this cycle."""
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None: ...
+
+
+@runtime_checkable
+class Score(Protocol):
+    """Rates one feasible node, 0 to 100 (after normalising, if it does)."""
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int: ...
+
+
+@runtime_checkable
+class Normalize(Protocol):
+    """Brings the plugin's scores of all nodes to 0 to 100."""
+
+    def normalize(self, state: CycleState, pod: Pod, scores: list[int]) -> list[int]: ...
+
+
+@runtime_checkable
+class Reserve(Protocol):
+    """Takes something for the pod on its node; gives it back if the pod does not get there."""
+
+    def reserve(self, state: CycleState, pod: Pod, node: str) -> Status | None: ...
+
+    def unreserve(self, state: CycleState, pod: Pod, node: str) -> None: ...
+
+
+@runtime_checkable
+class Permit(Protocol):
+    """The last word before binding: refuse, or hold for some seconds (code WAIT)."""
+
+    def permit(self, state: CycleState, pod: Pod, node: str) -> tuple[Status | None, float]: ...
+
+
+@runtime_checkable
+class PreBind(Protocol):
+    """What must be done before the pod is bound."""
+
+    async def pre_bind(self, state: CycleState, pod: Pod, node: str) -> Status | None: ...
+
+
+@runtime_checkable
+class Bind(Protocol):
+    """Writes the binding; SKIP leaves it to the next plugin."""
+
+    async def bind(self, state: CycleState, pod: Pod, node: str) -> Status | None: ...
+
+
+@runtime_checkable
+class PostBind(Protocol):
+    """Told of a bound pod."""
+
+    def post_bind(self, state: CycleState, pod: Pod, node: str) -> None: ...
+
+
+def default_normalize(scores: list[int], *, reverse: bool = False) -> list[int]:
+    """Scale so that the greatest score is 100; `reverse` turns the order round (0 becomes 100)."""
+    greatest = max(scores, default=0)
+    if not greatest:
+        return [MAX_SCORE] * len(scores) if reverse else scores
+    scaled = [MAX_SCORE * score // greatest for score in scores]
+    return [MAX_SCORE - score for score in scaled] if reverse else scaled
+
+
+Weights = Mapping[str, int]

@@ -1,0 +1,78 @@
+"""NodeAffinity: `spec.nodeSelector` and the required node affinity must hold; preferred terms add their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from setpoint.api.types.core_v1 import NodeSelectorTerm, Pod, PreferredSchedulingTerm
+from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, default_normalize
+from setpoint.scheduler.plugins.node_selectors import required_matches, required_terms, term_matches
+from setpoint.scheduler.snapshot import NodeInfo
+from setpoint.scheduler.status import SKIP, Status, unresolvable
+
+REFUSED = unresolvable("node(s) didn't match Pod's node affinity/selector")
+CONFLICT = unresolvable("pod affinity terms conflict")
+
+
+@dataclass(frozen=True, slots=True)
+class _Preferred:
+    terms: Sequence[PreferredSchedulingTerm]
+
+
+class NodeAffinity:
+    """See the module."""
+
+    name = "NodeAffinity"
+
+    def __init__(self, handle: Handle) -> None: ...
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]:
+        terms = required_terms(pod)
+        if terms is None:
+            return None, None if pod.spec.node_selector else SKIP
+        names = _named_nodes(terms)
+        if names is None:
+            return None, None
+        return (PreFilterResult(names), None) if names else (None, CONFLICT)
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        return None if required_matches(pod, node.known) else REFUSED
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
+        affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+        if affinity is None or not affinity.preferred_during_scheduling_ignored_during_execution:
+            return SKIP
+        state.write(_Preferred(affinity.preferred_during_scheduling_ignored_during_execution))
+        return None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        terms = state.read(_Preferred).terms
+        return sum(term.weight for term in terms if term_matches(term.preference, node.known))
+
+    def normalize(self, state: CycleState, pod: Pod, scores: list[int]) -> list[int]:
+        return default_normalize(scores)
+
+    def interests(self) -> Sequence[Interest]:
+        return (Interest(What.NODE, Action.ADD | Action.LABEL, _node_came_to_match),)
+
+
+def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
+    """The nodes that all alternatives name by `metadata.name`; None if one of them leaves it open or there are none."""
+    union: set[str] = set()
+    for term in terms:
+        named: set[str] | None = None
+        for requirement in term.match_fields:
+            if requirement.key == "metadata.name" and requirement.operator == "In":
+                named = set(requirement.values) if named is None else named & set(requirement.values)
+        if named is None:
+            return None
+        union |= named
+    return frozenset(union) if terms else None
+
+
+def _node_came_to_match(pod: Pod, event: ClusterEvent) -> bool:
+    if not required_matches(pod, event.new):
+        return False
+    return event.old is None or not required_matches(pod, event.old)

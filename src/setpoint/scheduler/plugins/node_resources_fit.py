@@ -1,0 +1,88 @@
+"""NodeResourcesFit: the node has what the pod asks for; the more it has left, the better (strategy LeastAllocated)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from setpoint.api.types.core_v1 import Node, Pod
+from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle
+from setpoint.scheduler.resources import CPU, EPHEMERAL, MEMORY, PODS, Amounts, amounts, pod_requests
+from setpoint.scheduler.snapshot import NodeInfo
+from setpoint.scheduler.status import Code, Status
+
+TOO_MANY_PODS = "Too many pods"
+SCORED = (CPU, MEMORY)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """One resource that the node is short of; `hopeless` when even the empty node would be."""
+
+    reason: str
+    hopeless: bool
+
+
+def shortages(requests: Amounts, node: NodeInfo) -> Iterator[Shortage]:
+    if len(node.pods) + 1 > node.allowed_pods:
+        yield Shortage(TOO_MANY_PODS, hopeless=False)
+    allocatable, requested = node.allocatable, node.requested
+    for name, wanted in requests.items():
+        if wanted <= 0 or name == PODS:
+            continue
+        have = allocatable.get(name, 0)
+        if wanted > have - requested.get(name, 0):
+            yield Shortage(f"Insufficient {name}", hopeless=wanted > have)
+
+
+class NodeResourcesFit:
+    """See the module."""
+
+    name = "NodeResourcesFit"
+
+    def __init__(self, handle: Handle) -> None: ...
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        found = [*shortages(state.info.requests, node)]
+        if not found:
+            return None
+        hopeless = any(shortage.hopeless for shortage in found)
+        code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if hopeless else Code.UNSCHEDULABLE
+        return Status(code, tuple(shortage.reason for shortage in found))
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        total = count = 0
+        wanted, requested = state.info.non_zero, node.non_zero
+        for name in SCORED:
+            have = node.allocatable.get(name, 0)
+            if not have:
+                continue
+            left = have - requested.get(name, 0) - wanted.get(name, 0)
+            total += left * MAX_SCORE // have if left > 0 else 0
+            count += 1
+        return total // count if count else 0
+
+    def interests(self) -> Sequence[Interest]:
+        return (
+            Interest(What.ASSIGNED_POD, Action.DELETE | Action.SCALE_DOWN),
+            Interest(What.NODE, Action.ADD | Action.ALLOCATABLE, _node_could_fit),
+            Interest(What.POD, Action.SCALE_DOWN),
+        )
+
+
+def _node_could_fit(pod: Pod, event: ClusterEvent) -> bool:
+    """The node, were it empty, has room, and it gained some of what the pod asks for."""
+    requests = pod_requests(pod)
+    after = _allocatable(event.new)
+    if any(wanted > after.get(name, 0) for name, wanted in requests.items()):
+        return False
+    if event.old is None:
+        return True
+    before = _allocatable(event.old)
+    names = {*requests, CPU, MEMORY, EPHEMERAL, PODS}
+    return any(after.get(name, 0) > before.get(name, 0) for name in names)
+
+
+def _allocatable(node: Node) -> Amounts:
+    return amounts(node.status.allocatable)

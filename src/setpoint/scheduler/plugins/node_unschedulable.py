@@ -1,0 +1,39 @@
+"""NodeUnschedulable: off cordoned nodes, unless the pod tolerates the taint that stands for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from setpoint.api.types.core_v1 import Pod, Taint
+from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.framework import CycleState, Handle
+from setpoint.scheduler.plugins.tolerations import NO_SCHEDULE, tolerated
+from setpoint.scheduler.snapshot import NodeInfo
+from setpoint.scheduler.status import Status, unresolvable
+
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+REFUSED = unresolvable("node(s) were unschedulable")
+
+
+class NodeUnschedulable:
+    """See the module."""
+
+    name = "NodeUnschedulable"
+
+    def __init__(self, handle: Handle) -> None: ...
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        if not node.known.spec.unschedulable or tolerated(pod.spec.tolerations, CORDON):
+            return None
+        return REFUSED
+
+    def interests(self) -> Sequence[Interest]:
+        return (
+            Interest(What.NODE, Action.ADD | Action.TAINT, _node_became_schedulable),
+            Interest(What.POD, Action.TOLERATION),
+        )
+
+
+def _node_became_schedulable(_: Pod, event: ClusterEvent) -> bool:
+    was_open = event.old is not None and not event.old.spec.unschedulable
+    return not event.new.spec.unschedulable and not was_open

@@ -1,0 +1,275 @@
+"""Pods that wait to be scheduled: a state machine without I/O; the caller says what time it is (seconds, monotonic).
+
+    add ──▶ active ──pop──▶ in flight ──done──▶ gone
+               ▲                │ fail
+               │                ▼
+            backoff ◀── waiting (unschedulable, or gated)
+
+- *active*: ordered by the QueueSort plugin, then by how long they have waited.
+- *waiting*: refused by plugins; an event that one of these plugins says may help (a queueing hint) moves the pod to active, or to
+  backoff while its backoff lasts: 1 s after the first refusal, doubled with each, 10 s at most. After five minutes it is tried
+  anyway. Gated pods wait here too, until PreEnqueue lets them in.
+- *backoff*: after an error (nobody refused it, something broke) a pod waits its backoff out. One that was merely refused is
+  taken early when there is nothing else to do.
+
+A cycle is synchronous, so no event can come between `pop` and `fail`: unlike Kubernetes' queue this one need not remember what
+happened meanwhile. Binding, which is not, ends in `done` or in an error, which needs no event to be tried again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum, auto
+
+from setpoint.api.types.core_v1 import Pod
+from setpoint.scheduler.events import Action, ClusterEvent, Interest, What, pod_change
+from setpoint.scheduler.snapshot import PodInfo, pod_key
+from setpoint.scheduler.status import Status
+
+INITIAL_BACKOFF = 1.0
+MAX_BACKOFF = 10.0
+MAX_WAIT = 300.0
+NO_NODES_PLUGIN = "no nodes"  # stands for a plugin where there was no node to ask one about
+
+
+class Place(Enum):
+    """Where a pod is."""
+
+    ACTIVE = auto()
+    BACKOFF = auto()
+    WAITING = auto()
+    GATED = auto()
+    IN_FLIGHT = auto()
+    GONE = auto()
+
+
+class QueuedPod:
+    """A pod and its history in the queue."""
+
+    __slots__ = ("attempts", "errors", "info", "pending", "place", "plugins", "refusals", "since", "ticket")
+
+    def __init__(self, pod: Pod, now: float) -> None:
+        self.info = PodInfo(pod)
+        self.since = now
+        self.attempts = 0
+        self.refusals = 0
+        self.errors = 0
+        self.plugins: frozenset[str] = frozenset()
+        self.pending: frozenset[str] = frozenset()
+        self.place = Place.GONE
+        self.ticket = 0
+
+    @property
+    def pod(self) -> Pod:
+        return self.info.pod
+
+    @property
+    def key(self) -> str:
+        return self.info.key
+
+    @property
+    def backoff_until(self) -> float:
+        count = self.errors or self.refusals
+        return self.since + min(INITIAL_BACKOFF * 2 ** min(count - 1, 10), MAX_BACKOFF) if count else self.since
+
+
+Gate = Callable[[Pod], Status | None]
+_Entry = tuple[float, float, int, int, QueuedPod]
+
+
+class SchedulingQueue:
+    """See the module. `gate` is PreEnqueue, `sort_key` QueueSort, `interests` what each plugin waits for."""
+
+    def __init__(self, gate: Gate, sort_key: Callable[[Pod], int], interests: Mapping[str, Sequence[Interest]]) -> None:
+        self._gate = gate
+        self._sort_key = sort_key
+        self._interests = {NO_NODES_PLUGIN: (Interest(What.NODE, Action.ADD),), **interests}
+        self._pods: dict[str, QueuedPod] = {}
+        self._active: list[_Entry] = []
+        self._backoff: list[_Entry] = []
+        self._waiting: dict[str, QueuedPod] = {}
+        self._tickets = itertools.count(1)
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def counts(self) -> Mapping[Place, int]:
+        """How many pods are where, for metrics."""
+        counts = dict.fromkeys(Place, 0)
+        for queued in self._pods.values():
+            counts[queued.place] += 1
+        return counts
+
+    def get(self, key: str) -> QueuedPod | None:
+        return self._pods.get(key)
+
+    # ---- what informers report
+
+    def add(self, pod: Pod, now: float) -> None:
+        """A pod without a node appeared."""
+        if pod_key(pod) in self._pods:
+            self.update(pod, now)
+            return
+        queued = QueuedPod(pod, now)
+        self._pods[queued.key] = queued
+        self._let_in(queued)
+
+    def update(self, new: Pod, now: float) -> None:
+        """It changed. One that waits is tried again if the change may help."""
+        queued = self._pods.get(pod_key(new))
+        if queued is None:
+            self.add(new, now)
+            return
+        old = queued.pod
+        queued.info = PodInfo(new)
+        match queued.place:
+            case Place.ACTIVE:
+                self._activate(queued)
+            case Place.GATED:
+                self._let_in(queued)
+            case Place.WAITING:
+                event = ClusterEvent(What.POD, pod_change(old, new), old, new)
+                if self._helps(queued, event):
+                    self._retry(queued, now)
+
+    def delete(self, key: str) -> None:
+        """It is gone or has a node now."""
+        queued = self._pods.pop(key, None)
+        if queued is not None:
+            self._move(queued, Place.GONE)
+
+    def happened(self, event: ClusterEvent, now: float) -> None:
+        """Try again those whom `event` may help."""
+        for queued in [*self._waiting.values()]:
+            if queued.place is Place.WAITING and self._helps(queued, event):
+                self._retry(queued, now)
+
+    def _helps(self, queued: QueuedPod, event: ClusterEvent) -> bool:
+        return any(self._plugin_hopes(plugin, queued.pod, event) for plugin in (*queued.plugins, *queued.pending))
+
+    def _plugin_hopes(self, plugin: str, pod: Pod, event: ClusterEvent) -> bool:
+        interests = self._interests.get(plugin)
+        # A plugin that does not say what it waits for is asked again whatever happens.
+        return interests is None or any(interest.helps(pod, event) for interest in interests)
+
+    # ---- the scheduler's side
+
+    def pop(self, now: float) -> QueuedPod | None:
+        """The next pod to schedule; it is in flight until `done` or `fail`."""
+        self.flush(now)
+        queued = _take(self._active) or self._take_refused()
+        if queued is not None:
+            self._move(queued, Place.IN_FLIGHT)
+            queued.attempts += 1
+        return queued
+
+    def _take_refused(self) -> QueuedPod | None:
+        """Nothing is active: the first of those that back off, unless after an error."""
+        errors: list[_Entry] = []
+        found: QueuedPod | None = None
+        while self._backoff and found is None:
+            entry = heapq.heappop(self._backoff)
+            queued = entry[-1]
+            if queued.ticket != entry[-2]:
+                continue
+            if queued.errors:
+                errors.append(entry)
+            else:
+                found = queued
+        for entry in errors:
+            heapq.heappush(self._backoff, entry)
+        return found
+
+    def done(self, key: str) -> None:
+        """The pod has its node."""
+        self.delete(key)
+
+    def fail(self, queued: QueuedPod, now: float, plugins: Iterable[str] = (), pending: Iterable[str] = ()) -> None:
+        """It could not be scheduled: refused by `plugins`, or, when there are none, for an error."""
+        if queued.place is not Place.IN_FLIGHT:
+            return  # deleted meanwhile
+        queued.since = now
+        queued.plugins, queued.pending = frozenset(plugins), frozenset(pending)
+        if queued.plugins or queued.pending:
+            queued.refusals += 1
+            queued.errors = 0
+            self._wait(queued, Place.WAITING)
+        else:
+            queued.errors += 1
+            self._back_off(queued)
+
+    def flush(self, now: float) -> None:
+        """Let in whose backoff is over, and who has waited five minutes."""
+        while self._backoff and self._backoff[0][0] <= now:
+            queued = _take(self._backoff)
+            if queued is not None and queued.backoff_until <= now:
+                self._activate(queued)
+            elif queued is not None:
+                self._back_off(queued)
+        for queued in self._overdue(now):
+            self._retry(queued, now)
+
+    def _overdue(self, now: float) -> list[QueuedPod]:
+        overdue: list[QueuedPod] = []
+        for queued in self._waiting.values():  # in the order in which they came
+            if queued.place is Place.WAITING:
+                if now - queued.since < MAX_WAIT:
+                    break
+                overdue.append(queued)
+        return overdue
+
+    def due(self) -> float | None:
+        """When `flush` has something to do next."""
+        moments = [queued.since + MAX_WAIT for queued in self._waiting.values() if queued.place is Place.WAITING][:1]
+        while self._backoff and self._backoff[0][-1].ticket != self._backoff[0][-2]:
+            heapq.heappop(self._backoff)
+        if self._backoff:
+            moments.append(self._backoff[0][0])
+        return min(moments, default=None)
+
+    # ---- places
+
+    def _let_in(self, queued: QueuedPod) -> None:
+        """Past PreEnqueue into active, or to the gated ones."""
+        if self._gate(queued.pod) is None:
+            self._activate(queued)
+        else:
+            self._wait(queued, Place.GATED)
+
+    def _retry(self, queued: QueuedPod, now: float) -> None:
+        if self._gate(queued.pod) is not None:
+            self._wait(queued, Place.GATED)
+        elif queued.backoff_until > now and not queued.pending:
+            self._back_off(queued)
+        else:
+            self._activate(queued)
+
+    def _activate(self, queued: QueuedPod) -> None:
+        self._move(queued, Place.ACTIVE)
+        entry = (float(self._sort_key(queued.pod)), queued.since, queued.ticket, queued.ticket, queued)
+        heapq.heappush(self._active, entry)
+
+    def _back_off(self, queued: QueuedPod) -> None:
+        self._move(queued, Place.BACKOFF)
+        entry = (queued.backoff_until, float(self._sort_key(queued.pod)), queued.ticket, queued.ticket, queued)
+        heapq.heappush(self._backoff, entry)
+
+    def _wait(self, queued: QueuedPod, place: Place) -> None:
+        self._move(queued, place)
+        self._waiting[queued.key] = queued
+
+    def _move(self, queued: QueuedPod, place: Place) -> None:
+        """Entries in heaps that carry an older ticket are void."""
+        self._waiting.pop(queued.key, None)
+        queued.place = place
+        queued.ticket = next(self._tickets)
+
+
+def _take(heap: list[_Entry]) -> QueuedPod | None:
+    while heap:
+        entry = heapq.heappop(heap)
+        if entry[-1].ticket == entry[-2]:
+            return entry[-1]
+    return None

@@ -1,0 +1,246 @@
+"""The scheduler: informers fill the queue, cycles take from it, bindings and refusals are written beside them.
+
+One loop runs the cycles, each a synchronous slice; what has to be written goes through a bounded number of tasks, so that a slow
+API server slows the cycles down instead of piling up work. A pod that was given a node is assumed to be there until the server says
+otherwise. Nothing is kept that a restart would miss: the queue is whatever pods have no node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import structlog
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.core_v1 import NODES, PODS, Pod
+from setpoint.api.types.policy_v1 import PODDISRUPTIONBUDGETS
+from setpoint.client.client import ClientProtocol
+from setpoint.client.events import EventRecorder, Recorder
+from setpoint.client.factory import InformerFactory
+from setpoint.client.settled import Activity, combined
+from setpoint.client.transport import TransportError
+from setpoint.kit import metrics
+from setpoint.kit.clock import Clock
+from setpoint.kit.tasks import Tasks
+from setpoint.scheduler import conditions
+from setpoint.scheduler.cycle import Cycle, CycleError, NoFit, Placement
+from setpoint.scheduler.events import Action, ClusterEvent, What
+from setpoint.scheduler.framework import Handle, Victims
+from setpoint.scheduler.nominator import Nominator
+from setpoint.scheduler.permits import HeldPods
+from setpoint.scheduler.profile import Profile
+from setpoint.scheduler.queue import Place, QueuedPod, SchedulingQueue
+from setpoint.scheduler.registry import DEFAULT_PROFILE, Enabled
+from setpoint.scheduler.snapshot import Snapshot
+from setpoint.scheduler.status import Status
+from setpoint.scheduler.watching import UNFINISHED, Watching
+
+log = structlog.get_logger("scheduler")
+ATTEMPTS = metrics.counter("scheduler_schedule_attempts", "Attempts to schedule pods, by the result.", ("result", "profile"))
+
+DEFAULT_NAME = "default-scheduler"
+MAX_WRITES = 64  # bindings and refusals under way at once
+IDLE_SECONDS = 3600.0
+CYCLES_PER_SLICE = 8
+
+
+class Scheduler:
+    """Wired in the constructor; `run()` starts it and ends when cancelled: pods whose binding is under way may get it or not."""
+
+    name = "kube-scheduler"
+
+    def __init__(
+        self,
+        client: ClientProtocol,
+        clock: Clock,
+        *,
+        scheduler_name: str = DEFAULT_NAME,
+        profile: Sequence[Enabled] = DEFAULT_PROFILE,
+        recorder: EventRecorder | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._scheduler_name = scheduler_name
+        self._own_recorder = None if recorder else Recorder(client, scheduler_name, clock, series=True)
+        self._recorder: EventRecorder = recorder or self._own_recorder  # type: ignore[assignment]
+        self.informers = InformerFactory(client, clock)
+        self.snapshot = Snapshot()
+        self.nominator = Nominator()
+        self.held = HeldPods(clock)
+        rng = rng or random.Random()  # noqa: S311 - a lot among equals
+        budgets = self.informers.of(PODDISRUPTIONBUDGETS).store
+        handle = Handle(client, clock, self.snapshot, self.nominator, self._recorder, rng, budgets)
+        self.profile = Profile(handle, profile)
+        self.queue = SchedulingQueue(self.profile.pre_enqueue, self.profile.sort_key, self.profile.interests)
+        self._cycle = Cycle(self.profile, self.snapshot, self.nominator, rng)
+        self._wake = asyncio.Event()
+        self._writes = 0
+        watching = Watching(self.queue, self.snapshot, self.nominator, clock, scheduler_name, self._wake.set)
+        self.informers.of(NODES).on_change(watching.node_changed)
+        self.informers.of(PODS, field_selector=UNFINISHED).on_change(watching.pod_changed)
+
+    async def run(self) -> None:
+        """Schedule until cancelled."""
+        async with Tasks("scheduler") as tasks:
+            await self.informers.run(tasks)
+            if self._own_recorder is not None:
+                tasks.loop("events", self._own_recorder.run, clock=self._clock)
+            await self.informers.wait_synced()
+            tasks.loop("cycles", lambda: self._cycles(tasks), clock=self._clock)
+
+    async def wait_synced(self) -> None:
+        await self.informers.wait_synced()
+
+    def activity(self) -> Activity:
+        """Waiting (refused) pods hold nothing up; those that back off do."""
+        counts = self.queue.counts()
+        mine = Activity(counts[Place.ACTIVE], self._writes + counts[Place.IN_FLIGHT], counts[Place.BACKOFF], None)
+        recorder = self._own_recorder.activity() if self._own_recorder is not None else Activity()
+        return combined((self.informers.activity(), recorder, mine))
+
+    # ---- cycles
+
+    async def _cycles(self, tasks: Tasks) -> None:
+        done = 0
+        while True:
+            queued = self.queue.pop(self._clock.monotonic()) if self._writes < MAX_WRITES else None
+            if queued is None:
+                await self._until_woken()
+                continue
+            self._attempt(tasks, queued)
+            done += 1
+            if done % CYCLES_PER_SLICE == 0:
+                await asyncio.sleep(0)
+
+    async def _until_woken(self) -> None:
+        self._wake.clear()
+        due = self.queue.due()
+        # With all writes under way, only the end of one matters.
+        full = due is None or self._writes >= MAX_WRITES
+        seconds = IDLE_SECONDS if full or due is None else due - self._clock.monotonic()
+        await self._clock.wait(self._wake, max(seconds, 0.001))
+
+    def _attempt(self, tasks: Tasks, queued: QueuedPod) -> None:
+        """One cycle for one pod; what is to be written about it becomes a task."""
+        pod = queued.pod
+        if pod.metadata.deletion_timestamp is not None:
+            self.queue.done(queued.key)
+            message = f"skip schedule deleting pod: {pod.metadata.namespace}/{pod.metadata.name}"
+            self._recorder.event(pod, "Warning", "FailedScheduling", message, action="Scheduling")
+            return
+        try:
+            placement = self._cycle.run(queued.info)
+        except NoFit as refusal:
+            self._refused(tasks, queued, refusal)
+        except CycleError as error:
+            self._broken(tasks, queued, str(error))
+        else:
+            self._place(tasks, queued, placement)
+
+    def _place(self, tasks: Tasks, queued: QueuedPod, placement: Placement) -> None:
+        """Assume the pod on its node and start the binding cycle."""
+        self.snapshot.assume(queued.info, placement.node)
+        status = self.profile.reserve(placement.state, queued.pod, placement.node)
+        held = 0.0
+        if status is None:
+            status, held = self.profile.permit(placement.state, queued.pod, placement.node)
+        if status is not None:
+            self._give_back(queued, placement)
+            self._not_bound(tasks, queued, status)
+            return
+        self._write(tasks, f"bind {queued.key}", lambda: self._bind(tasks, queued, placement, held))
+
+    # ---- the binding cycle
+
+    async def _bind(self, tasks: Tasks, queued: QueuedPod, placement: Placement, held: float) -> None:
+        pod, state, node = queued.pod, placement.state, placement.node
+        status = await self.held.hold(queued.key, held) if held else None
+        status = status or await self.profile.pre_bind(state, pod, node) or await self.profile.bind(state, pod, node)
+        if status is not None:
+            self._give_back(queued, placement)
+            self._not_bound(tasks, queued, status)
+            return
+        ATTEMPTS.labels("scheduled", self._scheduler_name).inc()
+        self.nominator.drop(queued.key)
+        self.queue.done(queued.key)
+        self.profile.post_bind(state, pod, node)
+        message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node}"
+        self._recorder.event(pod, "Normal", "Scheduled", message, action="Binding")
+
+    def _give_back(self, queued: QueuedPod, placement: Placement) -> None:
+        """The pod does not get to its node: what it took there is free for others."""
+        self.profile.unreserve(placement.state, queued.pod, placement.node)
+        self.snapshot.forget(queued.info)
+        freed = ClusterEvent(What.ASSIGNED_POD, Action.DELETE, queued.pod, None)
+        self.queue.happened(freed, self._clock.monotonic())
+
+    def _not_bound(self, tasks: Tasks, queued: QueuedPod, status: Status) -> None:
+        if status.rejected:
+            self.queue.fail(queued, self._clock.monotonic(), [status.plugin])
+            self._tell(tasks, queued, conditions.UNSCHEDULABLE, status.message)
+        else:
+            self._broken(tasks, queued, f'binding rejected: running Bind plugin "{status.plugin}": {status.message}')
+
+    # ---- refusals
+
+    def _refused(self, tasks: Tasks, queued: QueuedPod, refusal: NoFit) -> None:
+        ATTEMPTS.labels("unschedulable", self._scheduler_name).inc()
+        diagnosis = refusal.diagnosis
+        self.queue.fail(queued, self._clock.monotonic(), diagnosis.plugins, diagnosis.pending_plugins)
+        nominated = ""
+        if refusal.victims is not None:
+            victims, nominated = refusal.victims, refusal.victims.node
+            self.nominator.nominate(queued.info, nominated)
+            self._write(tasks, f"preempt for {queued.key}", lambda: self._evict(queued.pod, victims))
+        self._tell(tasks, queued, conditions.UNSCHEDULABLE, str(refusal), nominated)
+
+    def _broken(self, tasks: Tasks, queued: QueuedPod, message: str) -> None:
+        """Nobody refused the pod: try again after a while."""
+        ATTEMPTS.labels("error", self._scheduler_name).inc()
+        log.warning("scheduling failed", pod=f"{queued.pod.metadata.namespace}/{queued.pod.metadata.name}", error=message)
+        if queued.place is Place.IN_FLIGHT:
+            self.queue.fail(queued, self._clock.monotonic())
+            self._tell(tasks, queued, conditions.SCHEDULER_ERROR, message)
+
+    def _tell(self, tasks: Tasks, queued: QueuedPod, reason: str, message: str, nominated: str = "") -> None:
+        """The user learns of it by an event and by the pod's condition."""
+        pod = queued.pod
+        self._recorder.event(pod, "Warning", "FailedScheduling", conditions.shortened(message), action="Scheduling")
+        patch = conditions.not_scheduled(pod, reason, message, nominated, self._clock.now())
+        if patch is not None:
+            self._write(tasks, f"status of {queued.key}", lambda: self._patch_status(pod, patch))
+
+    async def _patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
+        meta = pod.metadata
+        await self._client.patch(PODS, meta.name, patch, meta.namespace, kind="strategic", subresource="status")
+
+    async def _evict(self, pod: Pod, victims: Victims) -> None:
+        """Make room for `pod`: say why, then delete, one victim after the other."""
+        for victim in victims.pods:
+            if victim.metadata.deletion_timestamp is None:
+                await self._patch_status(victim, conditions.preempted(victim, self._scheduler_name, self._clock.now()))
+            meta = victim.metadata
+            await self._client.delete(PODS, meta.name, meta.namespace, uid=meta.uid)
+            message = f"Preempted by pod {pod.metadata.uid} on node {victims.node}"
+            self._recorder.event(victim, "Normal", "Preempted", message, action="Preempting", related=pod)
+
+    # ---- writes
+
+    def _write(self, tasks: Tasks, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work` as one of the bounded writes. What the server refuses is only logged: the next attempt says it again."""
+
+        async def run() -> None:
+            try:
+                await work()
+            except (StatusError, TransportError) as error:
+                log.info("not written", what=name, error=str(error))
+            finally:
+                self._writes -= 1
+                self._wake.set()
+
+        self._writes += 1
+        tasks.start(name, run())

@@ -1,0 +1,97 @@
+"""From informers to queue and snapshot: what each change of a pod or node means to the scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from setpoint.api.types.core_v1 import Node, Pod
+from setpoint.client.informer import DELETED
+from setpoint.kit.clock import Clock
+from setpoint.scheduler.events import Action, ClusterEvent, What, node_change, pod_change
+from setpoint.scheduler.nominator import Nominator
+from setpoint.scheduler.queue import SchedulingQueue
+from setpoint.scheduler.snapshot import PodInfo, Snapshot, pod_key
+
+# Pods that ended hold nothing any more.
+UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+class Watching:
+    """Handlers for informers; `wake` is called when there may be something to schedule."""
+
+    def __init__(
+        self,
+        queue: SchedulingQueue,
+        snapshot: Snapshot,
+        nominator: Nominator,
+        clock: Clock,
+        scheduler_name: str,
+        wake: Callable[[], None],
+    ) -> None:
+        self._queue = queue
+        self._snapshot = snapshot
+        self._nominator = nominator
+        self._clock = clock
+        self._scheduler_name = scheduler_name
+        self._wake = wake
+
+    def node_changed(self, kind: str, old: Node | None, new: Node | None) -> None:
+        if new is None or kind == DELETED:
+            if old is not None:
+                self._snapshot.remove_node(old.metadata.name)
+            return
+        known = self._snapshot.get(new.metadata.name)
+        action = Action.ADD if known is None or old is None else node_change(old, new)
+        self._snapshot.put_node(new)
+        if action:  # more than a heartbeat
+            self._happened(ClusterEvent(What.NODE, action, None if known is None else old, new))
+
+    def pod_changed(self, kind: str, old: Pod | None, new: Pod | None) -> None:
+        if new is None or kind == DELETED or new.status.phase in ("Succeeded", "Failed"):
+            gone = new or old
+            if gone is not None:
+                self._pod_gone(gone if old is None or gone.spec.node_name else old)
+        elif new.spec.node_name:
+            self._pod_with_node(old, new)
+        elif new.spec.scheduler_name == self._scheduler_name:
+            self._waiting_pod(new)
+
+    def _pod_gone(self, pod: Pod) -> None:
+        key = pod_key(pod)
+        self._queue.delete(key)
+        self._nominator.drop(key)
+        if self._snapshot.remove_pod(key):
+            self._happened(ClusterEvent(What.ASSIGNED_POD, Action.DELETE, pod, None))
+
+    def _pod_with_node(self, old: Pod | None, new: Pod) -> None:
+        key = pod_key(new)
+        if old is not None and _same_spec(old, new) and self._snapshot.refresh_pod(key, new):
+            return
+        self._queue.delete(key)
+        self._nominator.drop(key)
+        self._snapshot.put_pod(new)
+        action = Action.ADD if old is None or not old.spec.node_name else pod_change(old, new)
+        self._happened(ClusterEvent(What.ASSIGNED_POD, action, old, new))
+
+    def _waiting_pod(self, pod: Pod) -> None:
+        key = pod_key(pod)
+        if self._snapshot.is_assumed(key):
+            return  # on its way: this is an echo of its time in the queue
+        self._queue.add(pod, self._clock.monotonic())
+        nominated = pod.status.nominated_node_name
+        if nominated and not self._nominator.node_of(key):
+            self._nominator.nominate(PodInfo(pod), nominated)
+        self._wake()
+
+    def _happened(self, event: ClusterEvent) -> None:
+        self._queue.happened(event, self._clock.monotonic())
+        self._wake()
+
+
+def _same_spec(old: Pod, new: Pod) -> bool:
+    """Only the status changed of a pod that had its node before."""
+    return (
+        bool(old.spec.node_name)
+        and old.metadata.generation == new.metadata.generation
+        and old.metadata.labels == new.metadata.labels
+    )
