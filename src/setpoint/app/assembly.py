@@ -13,6 +13,7 @@ from setpoint.apiserver.authorization import AnyAuthenticated
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.discovery import Discovery
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
+from setpoint.apiserver.openapi import OpenAPI
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Response
 from setpoint.kit.clock import Clock
@@ -63,6 +64,7 @@ def make_pipeline(
     discovery = Discovery(lambda: GROUPS, lambda: RESOURCES, address)
     pipeline.mount("/api", discovery.handle)
     pipeline.mount("/apis", discovery.handle)
+    pipeline.mount("/openapi", OpenAPI(trees.load(MINOR), lambda: RESOURCES).handle)
     return pipeline
 
 

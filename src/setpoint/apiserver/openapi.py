@@ -1,0 +1,139 @@
+"""Answers /openapi/v2 and /openapi/v3.
+
+The index of v3 points at one document per group and version, each with a hash: with the right hash an answer may be kept for
+ever, with a wrong one it is moved to the right address. Documents are made in a thread when first asked for and kept until the
+set of resources changes. Source: kube-openapi `handler3`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.schema import openapi
+from setpoint.api.machinery.schema.trees import Pack
+from setpoint.apiserver.request import JSON, Request, Response, text_response
+from setpoint.registry.resource import ServedResource, Subresource
+
+_ROOT = "/openapi/v3/"
+#: documents that describe one GET; the others describe resources
+_SMALL = ("api", "apis", "version")
+_FOR_EVER = "public, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document by its hash; `body` is made when first asked for."""
+
+    mark: str
+    make: Callable[[], Any]
+
+
+class OpenAPI:
+    """`resources` are all that is served; after `changed()` everything is made anew."""
+
+    def __init__(self, pack: Pack, resources: Callable[[], Iterable[ServedResource]]) -> None:
+        self._pack = pack
+        self._resources = resources
+        self._documents: dict[str, _Document] = {}
+        self._bodies: dict[str, bytes] = {}
+
+    def changed(self) -> None:
+        """The served resources are no longer the same."""
+        self._documents.clear()
+        self._bodies.clear()
+
+    async def handle(self, request: Request) -> Response:
+        """Answer anything under /openapi."""
+        if request.path == "/openapi/v2":
+            return await self._answer(request, "v2", self._known()["v2"])
+        if request.path == "/openapi/v3":
+            return self._index(request)
+        path = request.path.removeprefix(_ROOT)
+        document = self._known().get(path)
+        if not request.path.startswith(_ROOT):
+            return text_response("404 page not found\n", 404)
+        if document is None or path == "v2":
+            return Response(404, {}, b"")
+        return await self._answer(request, path, document)
+
+    def _index(self, request: Request) -> Response:
+        marks = {path: document.mark for path, document in self._known().items() if path != "v2"}
+        if refused := _refused(request):
+            return refused
+        return Response(200, {"Content-Type": "text/plain; charset=utf-8"}, orjson.dumps(openapi.index(marks)))
+
+    async def _answer(self, request: Request, path: str, document: _Document) -> Response:
+        if refused := _refused(request):
+            return refused
+        mark, tag = request.parameter("hash"), f'"{document.mark}"'
+        if mark and mark != document.mark:
+            return Response(301, {"Location": f"{_ROOT}{path}?hash={document.mark}", "Content-Type": JSON}, b"")
+        headers = {"Etag": tag, "Vary": "Accept"}
+        if mark:
+            headers |= {"Cache-Control": _FOR_EVER}
+        if request.header("if-none-match") in {"*", tag}:
+            return Response(304, headers, b"")
+        body = self._bodies.get(path)
+        if body is None:
+            body = self._bodies[path] = await asyncio.to_thread(lambda: orjson.dumps(document.make()))
+        return Response(200, headers | {"Content-Type": JSON}, body)
+
+    def _known(self) -> Mapping[str, _Document]:
+        """Every document by its path below /openapi/v3/, and the one of v2."""
+        if not self._documents:
+            served = list(self._published())
+            self._documents = dict(self._all(served))
+        return self._documents
+
+    def _all(self, served: list[openapi.Published]) -> Iterator[tuple[str, _Document]]:
+        pack = self._pack
+        mark = openapi.fingerprint(pack, served)
+        yield "v2", _Document(mark, lambda: openapi.document_v2(pack, served))
+        by_path: dict[str, list[openapi.Published]] = {}
+        for resource in served:
+            by_path.setdefault(resource.root.removeprefix("/"), []).append(resource)
+        small = {*_SMALL, *(path.rpartition("/")[0] for path in by_path if path.startswith("apis/"))}
+        for path in small:
+            yield path, _Document(openapi.fingerprint(pack, ()), _root(pack, path))
+        for path, resources in by_path.items():
+            yield path, _Document(openapi.fingerprint(pack, resources), _versioned(pack, resources))
+
+    def _published(self) -> Iterator[openapi.Published]:
+        for resource in self._resources():
+            for version, definition in resource.definitions.items():
+                yield openapi.Published(
+                    group=resource.group,
+                    version=version,
+                    plural=resource.plural,
+                    kind=resource.kind,
+                    namespaced=resource.namespaced,
+                    verbs=resource.verbs,
+                    definition=definition,
+                    subresources=tuple(self._subresource(resource, version, each) for each in resource.subresources),
+                    schema=(resource.extra.get("schemas") or {}).get(version),
+                )
+
+    def _subresource(self, resource: ServedResource, version: str, each: Subresource) -> openapi.Subresource:
+        group = resource.group if each.group is None else each.group
+        kind, version = each.kind or resource.kind, each.version or version
+        definition = self._pack.definition_of(group, version, kind) or resource.definitions.get(version, "")
+        return openapi.Subresource(each.name, each.verbs, kind, group, version, definition)
+
+
+def _root(pack: Pack, path: str) -> Callable[[], Any]:
+    return lambda: openapi.document_of_root(pack, path)
+
+
+def _versioned(pack: Pack, resources: list[openapi.Published]) -> Callable[[], Any]:
+    return lambda: openapi.document_v3(pack, resources)
+
+
+def _refused(request: Request) -> Response | None:
+    """406 unless JSON is welcome."""
+    accepted = {clause.partition(";")[0].strip() for clause in (request.header("accept") or "*/*").split(",")}
+    return None if accepted & {"*/*", "application/*", JSON} else Response(406, {}, b"")
