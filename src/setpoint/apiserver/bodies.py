@@ -137,12 +137,11 @@ def _from_protobuf(body: bytes, node: Any, kind: str) -> bytes:
     from setpoint.api.machinery import protobuf
 
     try:
-        opened = protobuf.envelope(body)
-        obj = protobuf.decode(opened.raw, node)
+        obj = protobuf.decode(body, node)
     except protobuf.ProtobufError as error:
         shown = body[:30].decode("utf-8", "replace") + (" ..." if len(body) > 30 else "")
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {error} ({shown})") from error
-    return orjson.dumps({"kind": opened.kind, "apiVersion": opened.api_version, **obj})
+    return orjson.dumps(obj)
 
 
 def duplicates(text: bytes) -> list[str]:
