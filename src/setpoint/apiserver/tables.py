@@ -68,7 +68,7 @@ def _definition(column: Column) -> dict[str, Any]:
         "name": column.name,
         "type": column.type,
         "format": column.format,
-        "description": column.description,
+        "description": column.text(),
         "priority": column.priority,
     }
 
@@ -76,6 +76,8 @@ def _definition(column: Column) -> dict[str, Any]:
 def _row(call: Call, layout: Table, record: Record, content: str, now: float) -> dict[str, Any]:
     obj = call.store.codec.decode(record)
     row: dict[str, Any] = {"cells": layout.cells(obj, now)}
+    if layout.conditions is not None and (conditions := layout.conditions(obj)):
+        row["conditions"] = conditions
     if content == "Object":
         row["object"] = call.store.codec.served(obj, call.version)
     elif content == "None":

@@ -29,10 +29,14 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """How `kubectl get` prints a kind: `cells(obj, now)` gives one value per column."""
+    """How `kubectl get` prints a kind: `cells(obj, now)` gives one value per column.
+
+    `conditions(obj)`, where a kind has it, marks rows (a pod that is done); clients may hide those.
+    """
 
     columns: tuple[Column, ...]
     cells: Callable[[Object, float], list[Any]]
+    conditions: Callable[[Object], list[dict[str, str]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,10 +106,23 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of `kubectl get`: `priority` 0 shows always, 1 with `-o wide`."""
+    """A column of `kubectl get`: `priority` 0 shows always, 1 with `-o wide`.
+
+    The description is a text of its own or, where `documents` names a field (`io.k8s.api.core.v1.PodStatus.podIP`), that field's.
+    """
 
     name: str
     type: str
-    description: str
+    description: str = ""
     format: str = ""
     priority: int = 0
+    documents: str = ""
+
+    def text(self) -> str:
+        """The description, as clients read it."""
+        if self.description or not self.documents:
+            return self.description
+        from setpoint.api.machinery.schema.trees import load
+
+        definition, _, field = self.documents.rpartition(".")
+        return load().descriptions.of_field(definition, field)
