@@ -54,8 +54,11 @@ class World:
     async def names(self, path: str) -> list[str]:
         return [item["metadata"]["name"] for item in (await self.call("GET", path))["items"]]
 
-    async def namespace(self, name: str) -> Any:
-        return await self.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    async def namespace(self, name: str, *, account: bool = False) -> None:
+        """Make a namespace; pods need its default service account."""
+        await self.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        if account:
+            await self.call("POST", f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}})
 
     async def merge(self, path: str, patch: Any) -> Any:
         import orjson

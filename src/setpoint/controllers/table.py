@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from setpoint.controllers import garbage_collector, namespace, root_ca, service_account
+from setpoint.controllers import (
+    garbage_collector,
+    namespace,
+    node_lifecycle,
+    node_ttl,
+    pod_gc,
+    root_ca,
+    service_account,
+    taint_eviction,
+)
 from setpoint.controllers.certificates import controller as certificates
 from setpoint.controllers.component import Component, Context
 from setpoint.controllers.deployment import controller as deployment
@@ -30,7 +39,11 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "deployment-controller": _deployment,
     "garbage-collector-controller": garbage_collector.new,
     "namespace-controller": namespace.new,
+    "node-lifecycle-controller": node_lifecycle.new,
+    "pod-garbage-collector-controller": pod_gc.new,
     "replicaset-controller": _replicaset,
     "root-ca-certificate-publisher-controller": root_ca.new,
     "serviceaccount-controller": service_account.new,
+    "taint-eviction-controller": taint_eviction.new,
+    "ttl-controller": node_ttl.new,
 }

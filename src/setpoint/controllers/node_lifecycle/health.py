@@ -1,0 +1,76 @@
+"""How long ago each node was last heard of, by this process's own clock. Pure but for what it remembers.
+
+Times that nodes write are never compared with ours: a heartbeat is that *something changed* — the heartbeat time of condition
+Ready, or the lease's renewTime — since we last looked. So clocks may differ, and a restarted controller gives every node a full
+grace period. As `tryUpdateNodeHealth`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from setpoint.api.types.coordination_v1 import Lease
+from setpoint.api.types.core_v1 import Node, NodeCondition
+from setpoint.kit.clock import parse_rfc3339
+
+READY = "Ready"
+
+
+@dataclass(slots=True)
+class _Known:
+    ready: NodeCondition | None
+    renewed: str
+    heard: float
+
+
+class Health:
+    """What was seen of each node, by name."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+
+    def heard(self, node: Node, lease: Lease | None, now: float) -> float:
+        """Take in a look at a node; gives the moment it was last heard of."""
+        ready = condition(node, READY)
+        renewed = (lease.spec.renew_time or "") if lease is not None else ""
+        known = self._known.get(node.metadata.name)
+        if known is None:
+            created = parse_rfc3339(node.metadata.creation_timestamp) if node.metadata.creation_timestamp else now
+            known = _Known(ready, renewed, created if ready is None else now)
+            self._known[node.metadata.name] = known
+            return known.heard
+        if _heartbeat(ready) != _heartbeat(known.ready) or renewed > known.renewed:
+            known.heard = now
+        known.ready = ready
+        known.renewed = max(renewed, known.renewed)
+        return known.heard
+
+    def forgive(self, now: float) -> None:
+        """Count every node as heard of now: it was this side that heard nothing."""
+        for known in self._known.values():
+            known.heard = now
+
+    def forget(self, present: Collection[str]) -> list[str]:
+        """Drop all nodes but `present`; gives their names."""
+        gone = [name for name in self._known if name not in present]
+        for name in gone:
+            del self._known[name]
+        return gone
+
+    def knows(self, name: str) -> bool:
+        return name in self._known
+
+
+def _heartbeat(ready: NodeCondition | None) -> str | None:
+    return None if ready is None else ready.last_heartbeat_time or ""
+
+
+def condition(node: Node, kind: str) -> NodeCondition | None:
+    return next((each for each in node.status.conditions if each.type == kind), None)
+
+
+def ready_status(node: Node) -> str:
+    """True, False or Unknown; a node that never said is Unknown."""
+    ready = condition(node, READY)
+    return ready.status if ready is not None else "Unknown"
