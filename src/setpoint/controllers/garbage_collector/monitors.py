@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.client import Client, WatchEvent
 from setpoint.client.discovery import Discovered, discover
@@ -16,13 +14,14 @@ from setpoint.client.reflector import Reflector
 from setpoint.client.settled import Activity
 from setpoint.client.transport import TransportError
 from setpoint.controllers.garbage_collector.graph import Graph, View
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 
 PERIOD = 30.0
 _IGNORED = {"events", "events.events.k8s.io"}  # they never own and are never owned; by far the most frequent writes
 _YIELD_EVERY = 500
-log = structlog.get_logger("controllers.garbage_collector")
+log = logs.get_logger("controllers.garbage_collector")
 
 Look = Callable[[Iterable[str]], None]
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.coordination_v1 import Lease
 from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod
@@ -25,12 +23,13 @@ from setpoint.controllers.node_lifecycle import taints, unknown
 from setpoint.controllers.node_lifecycle.health import Health, condition, ready_status
 from setpoint.controllers.node_lifecycle.pods import not_ready_patch
 from setpoint.controllers.node_lifecycle.zones import Zones, zone_of
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 
 LEASES = "kube-node-lease"
 BY_NODE = "node"
 _TRIES = 5
-log = structlog.get_logger("controllers.node_lifecycle")
+log = logs.get_logger("controllers.node_lifecycle")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod
 from setpoint.client.client import ClientProtocol
@@ -14,12 +12,13 @@ from setpoint.controllers.node_lifecycle.monitor import BY_NODE
 from setpoint.controllers.node_lifecycle.pods import by_node
 from setpoint.controllers.pod_gc import plan as plans
 from setpoint.controllers.pod_gc.plan import End, Observed, Plan
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 
 NAME = "pod-garbage-collector"
 PODS_KEY = "pods"
 QUARANTINE = 40.0
-log = structlog.get_logger("controllers.pod_gc")
+log = logs.get_logger("controllers.pod_gc")
 
 
 class PodGcReconciler:
