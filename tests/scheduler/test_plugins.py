@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from setpoint.scheduler.plugins.image_locality import normalized_name
+from setpoint.scheduler.snapshot import ANY_ADDRESS
 from setpoint.testing.scheduling import Rig, expression, node, pod, preferred, required, taint
 
 NOT_HELPFUL = "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
@@ -156,7 +157,7 @@ class TestNodePorts:
             ({"protocol": "UDP"}, True),
             ({"hostIP": "10.0.0.1"}, False),
             ({"hostIP": "10.0.0.2"}, True),
-            ({"hostIP": "0.0.0.0"}, False),
+            ({"hostIP": ANY_ADDRESS}, False),
         ],
     )
     def test_conflicts(self, rig: Rig, fields: dict[str, str], fits: bool) -> None:
@@ -187,8 +188,8 @@ def test_image_names(image: str, expected: str) -> None:
 def test_reasons_are_counted_and_sorted(rig: Rig) -> None:
     rig.nodes(node("one", labels={"u": "yes"}), node("two"), node("three", labels={"u": "yes"}, taints=[taint("t")]))
     message = (
-        "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated"
-        " taint(s). no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+        "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector,"
+        " 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     )
     assert str(rig.no_fit(pod(cpu="5", nodeSelector={"u": "yes"}))) == message
 

@@ -1,8 +1,8 @@
 """Every plugin by name, and which of them schedule pods, in which order and with which weight: Kubernetes' default profile.
 
 The order is that in which nodes are filtered, so it decides which reason a node gives. To add a plugin: a file in `plugins/`,
-a row in each table. Not here yet: VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity
-(their places are between NodeResourcesFit and DynamicResources).
+a row in each table. Not here yet: VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread,
+InterPodAffinity (their places are between NodeResourcesFit and DynamicResources).
 """
 
 from __future__ import annotations

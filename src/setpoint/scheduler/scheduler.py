@@ -1,8 +1,8 @@
 """The scheduler: informers fill the queue, cycles take from it, bindings and refusals are written beside them.
 
 One loop runs the cycles, each a synchronous slice; what has to be written goes through a bounded number of tasks, so that a slow
-API server slows the cycles down instead of piling up work. A pod that was given a node is assumed to be there until the server says
-otherwise. Nothing is kept that a restart would miss: the queue is whatever pods have no node.
+API server slows the cycles down instead of piling up work. A pod that was given a node is assumed to be there until the server
+says otherwise. Nothing is kept that a restart would miss: the queue is whatever pods have no node.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DefaultPreemption: makes room for a pod by evicting less important ones, as few and as unimportant as possible.
 
 On every node that refused the pod for want of room, all less important pods are taken off on trial; if the pod then fits, as
-many of them as possible are put back, those whose disruption budget is spent first. Of the nodes, the one is taken that breaks the
-fewest budgets, then whose most important victim is the least important, then by the sum of priorities, the number of
+many of them as possible are put back, those whose disruption budget is spent first. Of the nodes, the one is taken that breaks
+the fewest budgets, then whose most important victim is the least important, then by the sum of priorities, the number of
 victims, and the latest start of the most important ones.
 """
 

@@ -1,0 +1,45 @@
+"""What a pod asks for as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from setpoint.scheduler.resources import DEFAULTS, pod_requests
+from setpoint.testing.scheduling import pod
+
+
+def container(cpu: str = "", **fields: Any) -> dict[str, Any]:
+    return {"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu} if cpu else {}}, **fields}
+
+
+def sidecar(cpu: str) -> dict[str, Any]:
+    return container(cpu, restartPolicy="Always")
+
+
+@pytest.mark.parametrize(
+    ("init", "main", "expected"),
+    [
+        ([], ["1", "500m"], 1500),
+        ([container("2"), container("1")], ["1"], 2000),
+        ([container("2"), container("1")], ["1500m", "1"], 2500),
+        ([sidecar("500m")], ["1"], 1500),
+        ([sidecar("500m"), container("1600m")], ["100m"], 2100),
+        ([container("1600m"), sidecar("500m")], ["100m"], 1600),
+        ([sidecar("500m"), sidecar("300m"), container("1")], ["100m"], 1800),
+    ],
+)
+def test_init_containers_and_sidecars(init: list[dict[str, Any]], main: list[str], expected: int) -> None:
+    assert pod_requests(pod(containers=[container(cpu) for cpu in main], initContainers=init))["cpu"] == expected
+
+
+def test_requests_of_the_pod_stand_in_and_overhead_comes_on_top() -> None:
+    whole = pod(cpu="500m", memory="1Gi", resources={"requests": {"cpu": "2500m"}}, overhead={"cpu": "100m"})
+    assert pod_requests(whole) == {"cpu": 2600, "memory": 2**30}
+
+
+def test_defaults_stand_in_for_what_a_container_does_not_say() -> None:
+    silent = pod(containers=[container(), container("1")])
+    assert pod_requests(silent, DEFAULTS) == {"cpu": 1100, "memory": 2 * 200 * 2**20}
+    assert pod_requests(silent) == {"cpu": 1000}
