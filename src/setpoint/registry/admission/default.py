@@ -16,14 +16,15 @@ from setpoint.registry.admission.storage_object_in_use import StorageObjectInUse
 from setpoint.registry.admission.taint_nodes_by_condition import TaintNodesByCondition
 
 
-def default_chain(reader: Reader) -> Chain:
+def default_chain(reader: Reader, *, not_ready_seconds: int = 300, unreachable_seconds: int = 300) -> Chain:
+    """`…_seconds`: how long pods stay on a node that is not ready or cannot be reached, unless they say so themselves."""
     return Chain(
         (
             NamespaceLifecycle(reader),
             ServiceAccount(reader),
             TaintNodesByCondition(),
             Priority(reader),
-            DefaultTolerationSeconds(),
+            DefaultTolerationSeconds(not_ready_seconds, unreachable_seconds),
             StorageObjectInUseProtection(),
             RuntimeClass(reader),
         )

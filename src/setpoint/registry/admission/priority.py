@@ -43,8 +43,8 @@ class Priority(BaseStep):
         given = spec.get("priority")
         if given is not None and given != value:
             why = (
-                f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed"
-                f" {value} from the given PriorityClass name"
+                f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller"
+                f" computed {value} from the given PriorityClass name"
             )
             raise refuse(request, why)
         wanted = spec.get("preemptionPolicy")

@@ -119,8 +119,8 @@ def _probe(probe: Object) -> None:
     _fill_empty(probe, timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3)
     _http_get(probe)
     grpc = probe.get("grpc")
-    if grpc is not None:
-        grpc.setdefault("service", "")
+    if grpc is not None and grpc.get("service") is None:
+        grpc["service"] = ""
 
 
 def _http_get(handler: Object) -> None:

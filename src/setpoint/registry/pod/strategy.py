@@ -194,12 +194,15 @@ class PodResizeStrategy(_PodPart):
 
 
 def _start_from(obj: Object, old: Object) -> None:
-    """Everything as it was; of metadata only what the generic store needs is taken from the request."""
-    metadata = {**old["metadata"]}
-    for name in ("resourceVersion", "managedFields", "generation"):
-        if name in obj["metadata"]:
-            metadata[name] = obj["metadata"][name]
-    obj["metadata"] = metadata
+    """Everything as it was; of metadata only what the generic store needs is taken from the request.
+
+    Metadata is changed in place: the generic store holds on to it.
+    """
+    metadata = obj["metadata"]
+    kept = {name: metadata[name] for name in ("resourceVersion", "managedFields", "generation") if name in metadata}
+    if metadata is not old["metadata"]:
+        metadata.clear()
+        metadata.update({**old["metadata"], **kept})
     keep_field(obj, old, "status")
 
 
