@@ -128,6 +128,17 @@ class VirtualClock:
             await self.idle()
         self._elapsed = max(self._elapsed, until)
 
+    async def step(self) -> bool:
+        """Move to the moment at which the next sleeper wakes, and let it; False when nobody sleeps."""
+        await self.idle()
+        due = self._next()
+        if due is None:
+            return False
+        self._elapsed = max(self._elapsed, due)
+        self._wake()
+        await self.idle()
+        return True
+
     def _wake(self) -> None:
         while (due := self._next()) is not None and due <= self._elapsed:
             future = heapq.heappop(self._sleepers)[2]

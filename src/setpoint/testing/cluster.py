@@ -24,12 +24,14 @@ from setpoint.app import bootstrap
 from setpoint.app.assembly import make_pipeline
 from setpoint.client.client import Client
 from setpoint.client.settled import Activity
+from setpoint.client.trace import Trace
 from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.controllers.component import Settings
 from setpoint.controllers.manager import ControllerManager
 from setpoint.kit.clock import VirtualClock
 from setpoint.kit.tasks import Tasks
 from setpoint.node.simulated import NodeSpec, SimulatedNodes, Stages
+from setpoint.scheduler.scheduler import Scheduler
 from setpoint.storage.backends.memory import memory_store
 from setpoint.testing.faults import Faults, Link
 
@@ -116,7 +118,7 @@ class VirtualCluster:
 
     async def __aexit__(self, *error: Any) -> None:
         self._tasks.stop()
-        await self._stack.__aexit__(*error)
+        await self._stack.__aexit__(None, None, None)  # an error of the body stays what it is
 
     def start(self, name: str) -> None:
         """Start a part anew; what it knew before is gone."""
@@ -169,10 +171,9 @@ class VirtualCluster:
         start = self.clock.elapsed
         await self.clock.idle()
         while busy := self.busy():
-            due = self.clock.next_due()
-            if due is None or self.clock.elapsed - start > limit:
-                raise Unsettled(f"after {self.clock.elapsed - start:.1f} s: {'; '.join(busy)}")
-            await self.clock.advance(max(0.0, due - self.clock.now()))
+            if self.clock.elapsed - start > limit or not await self.clock.step():
+                errors = "\n".join(self.errors()[-20:])
+                raise Unsettled(f"after {self.clock.elapsed - start:.1f} s: {'; '.join(busy)}\n{errors}")
         return self.clock.elapsed - start
 
     def busy(self) -> list[str]:
@@ -185,6 +186,12 @@ class VirtualCluster:
             if running.link.calls:
                 found.append(f"{name}: {running.link.calls} calls under way")
         return found
+
+    def errors(self) -> list[str]:
+        """What controllers' latest cycles failed with, oldest first."""
+        traces = _traces(running.part for running in self._running.values())
+        cycles = sorted((cycle for trace in traces for cycle in trace.cycles()), key=lambda cycle: cycle.started)
+        return [f"{cycle.controller} {cycle.key}: {cycle.outcome} {cycle.error}" for cycle in cycles if cycle.error]
 
     async def until(self, check: Callable[[], Any], limit: float = 600.0, step: float = 1.0) -> float:
         """Move time until `await check()` is true, `limit` seconds at the most; return how long that was; else AssertionError."""
@@ -204,7 +211,7 @@ class VirtualCluster:
         return ControllerManager(client, self.clock, self._settings, without=self._without)
 
     def _make_scheduler(self, client: Client) -> Part:
-        return _Binder(client, self.clock)
+        return Scheduler(client, self.clock, rng=self.rng)
 
     def _make_nodes(self, client: Client) -> Part:
         return SimulatedNodes(client, self.clock, self._specs.values(), stages=self._stages, rng=self.rng)
@@ -216,45 +223,7 @@ def _activities(name: str, part: Any) -> list[tuple[str, Activity]]:
     return [(name, part.activity())]
 
 
-class _Binder:
-    def __init__(self, client: Client, clock: Any) -> None:
-        from setpoint.api.types import core_v1
-        from setpoint.client.informer import Informer
-        from setpoint.client.workqueue import WorkQueue
-
-        self.client = client
-        self.clock = clock
-        self.pods = Informer(client, core_v1.PODS, clock)
-        self.nodes = Informer(client, core_v1.NODES, clock)
-        self.queue: Any = WorkQueue(clock, "binder")
-        self.pods.on_change(lambda t, o, n: n and not n.spec.node_name and self.queue.add(f"{n.metadata.namespace}/{n.metadata.name}"))
-
-    async def run(self) -> None:
-        async with Tasks("b") as tasks:
-            tasks.loop("p", self.pods.run, clock=self.clock)
-            tasks.loop("n", self.nodes.run, clock=self.clock)
-            tasks.loop("w", self.work, clock=self.clock)
-
-    async def work(self) -> None:
-        from setpoint.api.types import core_v1
-
-        while True:
-            key = await self.queue.get()
-            try:
-                pod = self.pods.store.get(key)
-                if pod is not None and not pod.spec.node_name:
-                    nodes = [n for n in self.nodes.store.list() if not n.spec.unschedulable and not n.spec.taints]
-                    if not nodes:
-                        self.queue.add_after(key, 1)
-                        continue
-                    n = nodes[hash(pod.metadata.uid) % len(nodes)]
-                    m = pod.metadata
-                    await self.client.create_subresource(core_v1.PODS, m.name, "binding", {"metadata": {"name": m.name, "uid": m.uid}, "target": {"kind": "Node", "name": n.metadata.name}}, m.namespace)
-            except Exception:
-                self.queue.add_backoff(key)
-            finally:
-                self.queue.done(key)
-
-    def activity(self) -> Activity:
-        from setpoint.client.settled import combined
-        return combined([self.queue.activity(), self.pods.activity(), self.nodes.activity()])
+def _traces(parts: Iterable[Any]) -> Iterable[Trace]:
+    for part in parts:
+        for controller in getattr(part, "controllers", {}).values():
+            yield from getattr(controller, "traces", None) or [controller.trace] * hasattr(controller, "trace")

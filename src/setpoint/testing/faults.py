@@ -2,7 +2,8 @@
 
 A `Link` is the transport of one component; `Faults` decides, from one seeded generator, what happens to its calls and watches:
 
-- a call may be refused before it is carried out (unavailable, too many requests, conflict), or be carried out and its answer lost;
+- a call may be refused before it is carried out (unavailable, too many requests, conflict), or be carried out
+  and its answer lost;
 - a watch may break off, or hand over its events late (its client's cache is stale meanwhile);
 - a component may be cut off altogether.
 
@@ -40,9 +41,7 @@ class Rates:
 
 
 CALM = Rates()
-STORMY = Rates(
-    unavailable=0.03, lost_answer=0.02, too_many=0.02, conflict=0.03, latency=0.05, watch_break=0.02, watch_delay=2.0
-)
+STORMY = Rates(unavailable=0.03, lost_answer=0.02, too_many=0.02, conflict=0.03, latency=0.05, watch_break=0.02, watch_delay=2.0)
 
 
 class Faults:

@@ -1,0 +1,186 @@
+"""What must hold at every revision, whatever fails and whoever restarts; checked on every write of a store.
+
+async with Invariants(store, clock) as invariants:
+...
+assert not invariants.violations
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Self
+
+import orjson
+
+from setpoint.kit.clock import Clock
+from setpoint.storage.protocol import Event, Store
+
+Object = Mapping[str, Any]
+DESIRED_WINDOW = 60.0
+"""Seconds that a component may still act on an older `spec.replicas`: longer than any delay that faults cause."""
+_MAXIMUM = "deployment.kubernetes.io/max-replicas"
+_GENERATED = {"deployments.apps", "replicasets.apps"}
+
+
+class Invariants:
+    """Follows a store and notes what must not be. `slack` says how many pods may be too many: creates whose answer was lost."""
+
+    def __init__(self, store: Store, clock: Clock, slack: Callable[[], int] = lambda: 0) -> None:
+        self.violations: list[str] = []
+        self._store = store
+        self._clock = clock
+        self._slack = slack
+        self._objects: dict[str, Object] = {}
+        self._uids: set[str] = set()
+        self._revision = 0
+        self._desired: dict[str, list[tuple[float, int]]] = defaultdict(list)
+        self._task: asyncio.Future[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        page = await self._store.list("")
+        for record in page.records:
+            self._objects[record.key] = orjson.loads(record.value)
+        self._revision = page.revision
+        self._task = asyncio.ensure_future(self._follow(page.revision))
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _follow(self, after: int) -> None:
+        async with await self._store.watch("", after=after, capacity=1_000_000) as watch:
+            while True:
+                for event in await watch.next():
+                    self.check(event)
+
+    # -- the checks
+
+    def check(self, event: Event) -> None:
+        """Take one write into account."""
+        if event.revision <= self._revision:
+            self._note(event, f"revision {event.revision} after {self._revision}")
+        self._revision = event.revision
+        old = self._objects.pop(event.key, None)
+        if event.record is None:
+            return
+        new: Object = orjson.loads(event.record.value)
+        self._objects[event.key] = new
+        for problem in (*_metadata(old, new), *_generations(event.key, old, new), *_pod(event.key, old, new)):
+            self._note(event, problem)
+        self._fresh(event, old, new)
+        if new["metadata"]["resourceVersion"] != str(event.revision):
+            self._note(event, f"resourceVersion {new['metadata']['resourceVersion']} at revision {event.revision}")
+        if event.key.startswith("replicasets.apps/"):
+            self._replica_set(event, old, new)
+        elif event.key.startswith("pods/") and old is None:
+            self._pod_made(event, new)
+
+    def _note(self, event: Event, problem: str) -> None:
+        self.violations.append(f"at {self._clock.monotonic():.3f} s, revision {event.revision}, {event.key}: {problem}")
+
+    def _fresh(self, event: Event, old: Object | None, new: Object) -> None:
+        uid = new["metadata"]["uid"]
+        if old is None:
+            if uid in self._uids:
+                self._note(event, f"uid {uid} is used again")
+            self._uids.add(uid)
+
+    def _replica_set(self, event: Event, old: Object | None, new: Object) -> None:
+        """A Deployment never lets its ReplicaSets ask for more pods than its surge allows, as it last knew it."""
+        replicas = _replicas(new)
+        history = self._desired[new["metadata"]["uid"]]
+        if not history or history[-1][1] != replicas:
+            history.append((self._clock.monotonic(), replicas))
+        owner = _controller(new)
+        if owner is None or replicas <= (_replicas(old) if old is not None else 0):
+            return
+        siblings = self._controlled("replicasets.apps/", owner["uid"])
+        total = sum(map(_replicas, siblings))
+        allowed = int(new["metadata"].get("annotations", {}).get(_MAXIMUM, total))
+        if total > allowed:
+            sizes = {each["metadata"]["name"]: _replicas(each) for each in siblings}
+            self._note(event, f"{total} replicas asked for, {allowed} allowed: {sizes}")
+
+    def _pod_made(self, event: Event, pod: Object) -> None:
+        """A ReplicaSet never makes more pods than it was lately asked for."""
+        owner = _controller(pod)
+        if owner is None or owner["kind"] != "ReplicaSet":
+            return
+        now = self._clock.monotonic()
+        history = self._desired.get(owner["uid"])
+        if history is None:
+            return
+        recent = [replicas for since, replicas in history[:-1] if since > now - DESIRED_WINDOW]
+        before = [replicas for since, replicas in history if since <= now - DESIRED_WINDOW]
+        most = max([history[-1][1], *recent, *before[-1:]])
+        active = [each for each in self._controlled("pods/", owner["uid"]) if is_active(each)]
+        if len(active) > most + self._slack():
+            self._note(event, f"{owner['name']} has {len(active)} pods, at most {most} were asked for")
+
+    def _controlled(self, prefix: str, uid: str) -> list[Object]:
+        candidates = [each for key, each in self._objects.items() if key.startswith(prefix)]
+        return [each for each in candidates if (ref := _controller(each)) is not None and ref["uid"] == uid]
+
+
+def is_active(pod: Object) -> bool:
+    """It has not ended, and nobody has deleted it."""
+    return "deletionTimestamp" not in pod["metadata"] and pod.get("status", {}).get("phase") not in {"Succeeded", "Failed"}
+
+
+def _replicas(replica_set: Object) -> int:
+    return int(replica_set["spec"].get("replicas", 1))
+
+
+def _controller(obj: Object) -> Any:
+    return next((ref for ref in obj["metadata"].get("ownerReferences", ()) if ref.get("controller")), None)
+
+
+def _metadata(old: Object | None, new: Object) -> Iterable[str]:
+    controllers = [ref for ref in new["metadata"].get("ownerReferences", ()) if ref.get("controller")]
+    if len(controllers) > 1:
+        yield f"two controllers: {controllers}"
+    if old is None:
+        return
+    before, after = old["metadata"], new["metadata"]
+    for field in ("uid", "creationTimestamp"):
+        if before.get(field) != after.get(field):
+            yield f"{field} changed from {before.get(field)} to {after.get(field)}"
+    if "deletionTimestamp" in before and "deletionTimestamp" not in after:
+        yield "it was being deleted and is no longer"
+    was, now = _controller(old), _controller(new)
+    if was is not None and now is not None and was["uid"] != now["uid"]:
+        yield f"its controller changed from {was['name']} to {now['name']} without a release"
+
+
+def _generations(key: str, old: Object | None, new: Object) -> Iterable[str]:
+    generation = new["metadata"].get("generation", 0)
+    observed = (new.get("status") or {}).get("observedGeneration", 0)
+    if observed > generation and key.partition("/")[0] in _GENERATED:
+        yield f"generation {observed} observed, {generation} is the newest"
+    if old is None:
+        return
+    before = old["metadata"].get("generation", 0)
+    if generation < before:
+        yield f"generation went from {before} back to {generation}"
+    if key.partition("/")[0] in _GENERATED:
+        if observed < (old.get("status") or {}).get("observedGeneration", 0):
+            yield f"observedGeneration went back to {observed}"
+        if old["spec"] != new["spec"] and generation != before + 1:
+            yield f"spec changed, generation went from {before} to {generation}"
+
+
+def _pod(key: str, old: Object | None, new: Object) -> Iterable[str]:
+    if old is None or not key.startswith("pods/"):
+        return
+    node = old["spec"].get("nodeName")
+    if node and new["spec"].get("nodeName") != node:
+        yield f"moved from {node} to {new['spec'].get('nodeName')}"
+    phase, now = old.get("status", {}).get("phase"), new.get("status", {}).get("phase")
+    if phase in {"Succeeded", "Failed"} and now != phase:
+        yield f"came back from {phase} to {now}"
