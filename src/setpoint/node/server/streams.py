@@ -23,6 +23,9 @@ from setpoint.node.server.lookup import container_of, flag, pod_of
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _DRAIN = 0.5  # seconds for what a process left in its pipes, which its own children may hold open
+# kubectl before 1.34 starts to read before it has made its streams, and throws away what comes too early. A real API server
+# first reaches the node after it has answered the client; this is about that time, in seconds.
+_SETTLE = 0.03
 _CHANNELS = {"stdout": STDOUT, "stderr": STDERR}
 
 
@@ -89,6 +92,7 @@ async def _converse(tasks: Tasks, socket: web.WebSocketResponse, session: Sessio
     """Pass everything both ways until the process ends or the client goes; the process's Status is the last word."""
     drained = asyncio.Event()
     incoming = tasks.start("input", _input(socket, session, spec))
+    await clock.sleep(_SETTLE)
     tasks.start("output", _output(socket, session, spec, drained))
     code = tasks.start("wait", session.wait())
     await asyncio.wait({code, incoming}, return_when=asyncio.FIRST_COMPLETED)

@@ -110,6 +110,7 @@ class ProcessRuntime:
         if spec.pod_uid not in self._pods:
             os.makedirs(spec.directory, mode=0o700, exist_ok=True)
             if not stands(spec.directory):
+                await self._clear(spec.pod_uid, spec.directory)
                 await self._template.fork(spec.directory, spec.pod_uid)
             pod = self._connect(spec.pod_uid, spec.directory, spec.hostname)
             await pod.client.request("list", subscribe=True)
@@ -123,9 +124,14 @@ class ProcessRuntime:
                 await pod.client.request("stop")
             pod.client.close()
         if pod is None or stands(directory):
+            await self._clear(pod_uid, directory)
+        self._addresses.release(pod_uid)
+
+    async def _clear(self, pod_uid: str, directory: str) -> None:
+        """End what an earlier supervisor left behind, if there was one."""
+        if os.path.exists(os.path.join(directory, records.SUPERVISOR)):
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(None, _end_what_is_left, pod_uid, directory)
-        self._addresses.release(pod_uid)
 
     # -- images and containers
 
