@@ -9,6 +9,7 @@ from setpoint.apiserver import partial
 from setpoint.apiserver.call import Call
 from setpoint.registry.resource import Table
 from setpoint.registry.strategy import Column, Object
+from setpoint.registry.tables import TABLES
 from setpoint.storage.protocol import Record
 
 _NAME = Column(
@@ -39,11 +40,17 @@ def _default_cells(obj: Object, now: float) -> list[Any]:
 DEFAULT = Table((_NAME, _CREATED), _default_cells)
 
 
+def layout_of(call: Call) -> Table:
+    """The columns of the resource: its own, the built-in kind's, or name and creation."""
+    resource = call.resource
+    return resource.table or TABLES.get((resource.group, resource.kind), DEFAULT)
+
+
 def table(
     call: Call, records: Sequence[Record], revision: int, metadata: dict[str, Any] | None = None, *, headers: bool = True
 ) -> dict[str, Any]:
     """A Table of `records`; `headers` off leaves the columns out, as in a watch after the first event."""
-    layout, now = call.resource.table or DEFAULT, call.clock.now()
+    layout, now = layout_of(call), call.clock.now()
     content = call.request.parameter("includeObject", "Metadata")
     return {
         **empty(metadata or {"resourceVersion": str(revision)}, call.form.version, call, headers=headers),
@@ -53,7 +60,7 @@ def table(
 
 def empty(metadata: dict[str, Any], version: str, call: Call, *, headers: bool = True) -> dict[str, Any]:
     """A Table without rows."""
-    layout = call.resource.table or DEFAULT
+    layout = layout_of(call)
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
