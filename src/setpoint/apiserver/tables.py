@@ -31,7 +31,7 @@ _CREATED = Column(
 )
 
 
-def _default_cells(obj: Object, now: float) -> list[Any]:
+def _default_cells(obj: Object, _now: float) -> list[Any]:
     metadata = obj["metadata"]
     return [metadata.get("name", ""), metadata.get("creationTimestamp")]
 
