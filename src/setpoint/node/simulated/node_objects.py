@@ -46,7 +46,8 @@ def node_body(spec: NodeSpec, address: str, version: str, now: float) -> dict[st
     return body
 
 
-def node_status(spec: NodeSpec, address: str, version: str, now: float) -> dict[str, Any]:
+def node_status(spec: NodeSpec, address: str, version: str, now: float, since: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The status of a node that is well; `since` are the transition times of conditions that were so before."""
     size = {
         "cpu": spec.cpu,
         "memory": spec.memory,
@@ -57,7 +58,7 @@ def node_status(spec: NodeSpec, address: str, version: str, now: float) -> dict[
         "capacity": size,
         "allocatable": size,
         "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": spec.name}],
-        "conditions": node_conditions(now),
+        "conditions": node_conditions(now, since or {}),
         "nodeInfo": {
             "architecture": "amd64",
             "operatingSystem": "linux",
@@ -73,10 +74,7 @@ def node_status(spec: NodeSpec, address: str, version: str, now: float) -> dict[
     }
 
 
-def node_conditions(now: float, since: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """All well; `since` are the transition times of conditions that were so before."""
-    since = since or {}
-
+def node_conditions(now: float, since: Mapping[str, str]) -> list[dict[str, Any]]:
     def condition(type: str, status: str, reason: str, message: str) -> dict[str, Any]:
         return {
             "type": type,

@@ -14,7 +14,7 @@ from setpoint.client.store import Store
 from setpoint.client.transport import TransportError
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock, rfc3339_micro
-from setpoint.node.simulated.node_objects import LEASE_NAMESPACE, lease_body, node_body, node_conditions
+from setpoint.node.simulated.node_objects import LEASE_NAMESPACE, lease_body, node_body, node_status
 
 if TYPE_CHECKING:
     from setpoint.node.simulated.fleet import SimulatedNode
@@ -35,11 +35,11 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Register (`body`) or report (`conditions`), or look again later."""
+    """Register (`body`) or report (`status`), or look again later."""
 
     name: str
     body: dict[str, Any] | None = None
-    conditions: list[dict[str, Any]] | None = None
+    status: dict[str, Any] | None = None
     requeue_after: float | None = None
 
 
@@ -72,10 +72,10 @@ class NodeReconciler:
         if observed.present is None:
             return Plan(spec.name, body=node_body(spec, observed.node.address, self._version, now))
         due = self._reported.get(spec.name, now) + REPORT_SECONDS - now
-        if _is_ready(observed.present) and due > 0:
+        if _is_ready(observed.present) and observed.present.status.allocatable and due > 0:
             return Plan(spec.name, requeue_after=due)
         since = {each.type: each.last_transition_time for each in observed.present.status.conditions if _is_well(each)}
-        return Plan(spec.name, conditions=node_conditions(now, since))
+        return Plan(spec.name, status=node_status(spec, observed.node.address, self._version, now, since))
 
     async def act(self, plan: Plan) -> Result | None:
         client = self._clients(plan.name)
@@ -86,8 +86,8 @@ class NodeReconciler:
             except StatusError as error:
                 if error.reason != "AlreadyExists":
                     raise
-        elif plan.conditions is not None:
-            patch = {"status": {"conditions": plan.conditions}}
+        elif plan.status is not None:
+            patch = {"status": plan.status}
             await client.patch(core_v1.NODES, plan.name, patch, kind="strategic", subresource="status")
         else:
             self._reported.setdefault(plan.name, now)
