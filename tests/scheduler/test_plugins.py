@@ -189,7 +189,8 @@ def test_reasons_are_counted_and_sorted(rig: Rig) -> None:
     rig.nodes(node("one", labels={"u": "yes"}), node("two"), node("three", labels={"u": "yes"}, taints=[taint("t")]))
     message = (
         "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector,"
-        " 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+        " 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/3 nodes are available:"
+        " 3 Preemption is not helpful for scheduling."
     )
     assert str(rig.no_fit(pod(cpu="5", nodeSelector={"u": "yes"}))) == message
 

@@ -1,0 +1,222 @@
+"""The scheduler against a real API server in this process, on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.core_v1 import EVENTS, NODES, PODS, SERVICEACCOUNTS, Pod
+from setpoint.api.types.scheduling_v1 import PRIORITYCLASSES
+from setpoint.client.client import Client
+from setpoint.kit.clock import VirtualClock
+from setpoint.kit.tasks import Tasks
+from setpoint.scheduler.scheduler import Scheduler
+from setpoint.testing.cluster import VirtualCluster
+
+NO_ROOM = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 {}."
+
+
+@dataclass
+class World:
+    """A cluster with nothing but an API server and a scheduler."""
+
+    client: Client
+    clock: VirtualClock
+    scheduler: Scheduler
+
+    async def node(self, name: str = "n1", cpu: str = "2", **spec: Any) -> None:
+        resources = {"cpu": cpu, "memory": "4Gi", "pods": "10"}
+        status = {"capacity": resources, "allocatable": resources, "conditions": [{"type": "Ready", "status": "True"}]}
+        await self.client.create(NODES, {"metadata": {"name": name}, "spec": spec})
+        await self.client.patch(NODES, name, {"status": status}, subresource="status")
+        # The server keeps new nodes tainted until a controller has seen them ready; there is none here.
+        await self.client.patch(NODES, name, {"spec": {"taints": spec.get("taints")}})
+
+    async def pod(self, name: str = "p", cpu: str = "1", **spec: Any) -> None:
+        container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}
+        body = {"metadata": {"name": name}, "spec": {"containers": [container], **spec}}
+        await self.client.create(PODS, body, "default")
+
+    async def get(self, name: str = "p") -> Pod:
+        return await self.client.get(PODS, name, "default")
+
+    async def idle(self, seconds: float = 0.1) -> None:
+        await self.clock.advance(seconds)
+
+    async def condition(self, name: str = "p") -> tuple[str, str, str]:
+        [found] = [each for each in (await self.get(name)).status.conditions if each.type == "PodScheduled"]
+        return found.status, found.reason, found.message
+
+    async def events(self, reason: str) -> list[Any]:
+        return [each for each in (await self.client.list(EVENTS, "default")).items if each.reason == reason]
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[World]:
+    async with VirtualCluster(nodes=0, parts=()) as cluster, Tasks("test") as tasks:
+        try:
+            await cluster.client.create(SERVICEACCOUNTS, {"metadata": {"name": "default"}}, "default")
+        except StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        scheduler = Scheduler(cluster.client, cluster.clock, rng=random.Random(1))  # noqa: S311 - a test's seed
+        tasks.start("scheduler", scheduler.run())
+        await cluster.clock.advance(1)
+        yield World(cluster.client, cluster.clock, scheduler)
+        tasks.stop()
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with running() as world:
+        yield world
+
+
+async def test_a_pod_is_bound(world: World) -> None:
+    await world.node()
+    await world.pod()
+    await world.idle()
+    assert (await world.get()).spec.node_name == "n1"
+    assert await world.condition() == ("True", "", "")
+    [event] = await world.events("Scheduled")
+    assert (event.type, event.action, event.message) == ("Normal", "Binding", "Successfully assigned default/p to n1")
+    assert event.reporting_component == "default-scheduler"
+
+
+async def test_a_refused_pod_hears_why_and_is_placed_when_room_is_made(world: World) -> None:
+    await world.node()
+    await world.pod("a", "2", nodeName="n1")
+    await world.pod()
+    await world.idle()
+    message = NO_ROOM.format("No preemption victims found for incoming pod")
+    assert await world.condition() == ("False", "Unschedulable", message)
+    [event] = await world.events("FailedScheduling")
+    assert (event.type, event.action, event.message) == ("Warning", "Scheduling", message)
+    await world.client.delete(PODS, "a", "default", grace_seconds=0)
+    await world.idle()
+    assert (await world.get()).spec.node_name == "n1"
+    assert (await world.condition())[0] == "True"
+
+
+async def test_without_nodes_then_with_one(world: World) -> None:
+    await world.pod()
+    await world.idle()
+    assert await world.condition() == ("False", "Unschedulable", "no nodes available to schedule pods")
+    await world.node()
+    await world.idle()
+    assert (await world.get()).spec.node_name == "n1"
+
+
+async def test_a_settled_scheduler_writes_nothing(world: World) -> None:
+    await world.node()
+    await world.pod("big", "64")
+    await world.idle()
+    before = (await world.get("big")).metadata.resource_version
+    await world.clock.advance(3600)
+    assert (await world.get("big")).metadata.resource_version == before
+
+
+async def test_cycles_see_assumed_pods(world: World) -> None:
+    await world.node("n1")
+    await world.node("n2")
+    await asyncio.gather(*(world.pod(f"p{number}") for number in range(5)))
+    await world.idle()
+    placed = [(await world.get(f"p{number}")).spec.node_name for number in range(5)]
+    assert sorted(placed) == ["", "n1", "n1", "n2", "n2"]
+
+
+async def test_finished_pods_give_their_room_back(world: World) -> None:
+    await world.node()
+    await world.pod("a", "2", nodeName="n1")
+    await world.client.patch(PODS, "a", {"status": {"phase": "Succeeded"}}, "default", subresource="status")
+    await world.pod()
+    await world.idle()
+    assert (await world.get()).spec.node_name == "n1"
+
+
+async def test_pods_of_other_schedulers_are_left_alone(world: World) -> None:
+    await world.node()
+    await world.pod(schedulerName="mine")
+    await world.idle()
+    assert not (await world.get()).spec.node_name
+    assert not await world.events("FailedScheduling")
+
+
+async def test_gated_pods_wait_without_an_event(world: World) -> None:
+    await world.node()
+    await world.pod(schedulingGates=[{"name": "example.com/a"}])
+    await world.idle()
+    assert not (await world.get()).spec.node_name
+    assert not await world.events("FailedScheduling")
+    await world.client.patch(PODS, "p", {"spec": {"schedulingGates": None}}, "default")
+    await world.idle()
+    assert (await world.get()).spec.node_name == "n1"
+
+
+async def test_a_lost_binding_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.node()
+    post = world.client.create_subresource
+    failures = 2
+
+    async def fail(*arguments: Any, **keywords: Any) -> Any:
+        nonlocal failures
+        if failures:
+            failures -= 1
+            raise StatusError(500, "InternalError", "not now")
+        return await post(*arguments, **keywords)
+
+    monkeypatch.setattr(world.client, "create_subresource", fail)
+    await world.pod("p", "2")
+    await world.idle()
+    status, reason, message = await world.condition()
+    assert (status, reason) == ("False", "SchedulerError")
+    assert message == 'binding rejected: running Bind plugin "DefaultBinder": not now'
+    await world.clock.advance(1)
+    assert not (await world.get()).spec.node_name
+    await world.clock.advance(2)
+    assert (await world.get()).spec.node_name == "n1"
+
+
+async def test_preemption(world: World) -> None:
+    await world.node()
+    await world.pod("v", "2", nodeName="n1")
+    important = {"metadata": {"name": "high"}, "value": 1000}
+    await world.client.create(PRIORITYCLASSES, important)
+    await world.pod("p", "2", priorityClassName="high")
+    await world.idle()
+    victim = await world.get("v")
+    assert victim.metadata.deletion_grace_period_seconds == 30
+    [disruption] = [each for each in victim.status.conditions if each.type == "DisruptionTarget"]
+    assert disruption.reason == "PreemptionByScheduler"
+    assert disruption.message == "default-scheduler: preempting to accommodate a higher priority pod"
+    preemptor = await world.get()
+    assert preemptor.status.nominated_node_name == "n1"
+    [event] = await world.events("Preempted")
+    assert event.message == f"Preempted by pod {preemptor.metadata.uid} on node n1"
+    await world.pod("q", "1")
+    await world.idle()
+    await world.client.delete(PODS, "v", "default", grace_seconds=0)
+    await world.idle()
+    assert (await world.get()).spec.node_name == "n1"
+    assert not (await world.get("q")).spec.node_name
+
+
+async def test_a_restart_knows_what_is_where() -> None:
+    async with running() as world:
+        await world.node()
+        await world.pod("a", "2")
+        await world.idle()
+        second = Scheduler(world.client, world.clock)
+        async with Tasks("second") as tasks:
+            tasks.start("scheduler", second.run())
+            await world.idle()
+            [info] = second.snapshot.nodes
+            assert info.requested == {"cpu": 2000}
+            tasks.stop()
