@@ -81,7 +81,6 @@ def document_v3(pack: Pack, resources: Sequence[Published]) -> dict[str, Any]:
         "info": _info(pack),
         "paths": paths,
         "components": {"schemas": schemas.finished(), "securitySchemes": {"BearerToken": _BEARER}},
-        "security": [{"BearerToken": []}],
     }
 
 
@@ -107,7 +106,6 @@ def document_of_root(pack: Pack, path: str) -> dict[str, Any]:
         "info": _info(pack),
         "paths": {f"/{path}/": {"get": get}},
         "components": {"securitySchemes": {"BearerToken": _BEARER}},
-        "security": [{"BearerToken": []}],
     }
 
 
