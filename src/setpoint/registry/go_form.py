@@ -101,3 +101,18 @@ def equal(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(equal, one, other))
     return False
+
+
+def label_selector(selector: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A metav1.LabelSelector, which prints as on the wire: fields in their order, without what is empty."""
+    if selector is None:
+        return None
+    out: dict[str, Any] = {}
+    if selector.get("matchLabels"):
+        out["matchLabels"] = dict(sorted(selector["matchLabels"].items()))
+    if selector.get("matchExpressions"):
+        fields = ("key", "operator", "values")
+        out["matchExpressions"] = [
+            {name: expression[name] for name in fields if expression.get(name)} for expression in selector["matchExpressions"]
+        ]
+    return out

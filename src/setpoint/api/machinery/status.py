@@ -23,6 +23,8 @@ _CAUSES = {
     "InternalError": "Internal error",
     "FieldValueTypeInvalid": "Invalid value",
 }
+#: the value of an `Invalid value` that is not shown (field.OmitValueType)
+OMITTED: Any = object()
 _WITHOUT_VALUE = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError"}
 
 
@@ -38,7 +40,7 @@ class FieldError:
     def body(self) -> str:
         """The text without the field: `Invalid value: "x": must be …`."""
         text = _CAUSES[self.reason]
-        if self.reason not in _WITHOUT_VALUE:
+        if self.reason not in _WITHOUT_VALUE and self.value is not OMITTED:
             text += f": {go_value(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 

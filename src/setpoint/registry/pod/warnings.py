@@ -60,6 +60,18 @@ def name_warning(name: str) -> list[str]:
     return [f"{why}: [{' '.join(complaints)}]"]
 
 
+def workload_name_warning(name: str) -> list[str]:
+    """The name begins those of the pods, which become host names."""
+    complaints = names.dns_label(name)
+    if not complaints:
+        return []
+    why = (
+        "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior;"
+        " a DNS label is recommended"
+    )
+    return [f"{why}: [{' '.join(complaints)}]"]
+
+
 def _warnings(prefix: str, metadata: Mapping[str, Any], spec: Spec) -> list[str]:
     path = f"{prefix}spec"
     annotations = metadata.get("annotations") or {}

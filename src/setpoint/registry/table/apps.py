@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from setpoint.registry.apps.controller_revision import ControllerRevisionStrategy
+from setpoint.registry.apps.daemon_set import DaemonSetStrategy, daemon_set_status
+from setpoint.registry.apps.deployment import DeploymentStrategy, deployment_status
+from setpoint.registry.apps.replica_set import ReplicaSetStrategy, replica_set_status
+from setpoint.registry.apps.stateful_set import StatefulSetStrategy, stateful_set_status
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
-from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import definitions, scale, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -15,7 +18,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="controllerrevision",
         kind="ControllerRevision",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=ControllerRevisionStrategy(),
         definitions=definitions("apps", "ControllerRevision"),
     ),
     ServedResource(
@@ -25,11 +28,11 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="daemonset",
         kind="DaemonSet",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=DaemonSetStrategy(),
         definitions=definitions("apps", "DaemonSet"),
         short_names=("ds",),
         categories=("all",),
-        subresources=(status("DaemonSet", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("DaemonSet", daemon_set_status()),),
     ),
     ServedResource(
         group="apps",
@@ -38,13 +41,13 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="deployment",
         kind="Deployment",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=DeploymentStrategy(),
         definitions=definitions("apps", "Deployment"),
         short_names=("deploy",),
         categories=("all",),
         subresources=(
             scale(),
-            status("Deployment", StatusStrategy(SpecStatusStrategy())),
+            status("Deployment", deployment_status()),
         ),
     ),
     ServedResource(
@@ -54,13 +57,13 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="replicaset",
         kind="ReplicaSet",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=ReplicaSetStrategy(),
         definitions=definitions("apps", "ReplicaSet"),
         short_names=("rs",),
         categories=("all",),
         subresources=(
             scale(),
-            status("ReplicaSet", StatusStrategy(SpecStatusStrategy())),
+            status("ReplicaSet", replica_set_status()),
         ),
     ),
     ServedResource(
@@ -70,13 +73,13 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="statefulset",
         kind="StatefulSet",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=StatefulSetStrategy(),
         definitions=definitions("apps", "StatefulSet"),
         short_names=("sts",),
         categories=("all",),
         subresources=(
             scale(),
-            status("StatefulSet", StatusStrategy(SpecStatusStrategy())),
+            status("StatefulSet", stateful_set_status()),
         ),
     ),
 )
