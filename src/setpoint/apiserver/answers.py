@@ -32,7 +32,7 @@ def to_yaml(value: Any) -> bytes:
     """YAML as Kubernetes writes it: block style, keys sorted."""
     import yaml
 
-    text: str = yaml.dump(value, Dumper=_dumper(), default_flow_style=False, sort_keys=True, allow_unicode=True, width=10**9)
+    text: str = yaml.dump(value, Dumper=_dumper(), default_flow_style=False, sort_keys=True, allow_unicode=True)
     return text.encode()
 
 

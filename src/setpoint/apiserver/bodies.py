@@ -120,6 +120,8 @@ class Bodies:
 
     def complete(self, obj: Object, resource: ServedResource, version: str, strategy: Strategy, codec: Codec) -> Object:
         """A decoded object in the stored version with its defaults set."""
+        if fill := resource.defaults.get(version):
+            fill(obj)
         obj = codec.stored(obj, version)
         strategy.default(obj)
         return obj

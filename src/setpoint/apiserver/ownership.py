@@ -48,7 +48,7 @@ def _own(call: Call, obj: Object, old: Object | None, manager: str, strategy: St
         obj["metadata"].pop("managedFields", None)
         return
     codec = call.store.codec
-    same_version = call.version == call.resource.storage_version
+    same_version = codec.is_stored(call.version)
     new = obj if same_version else codec.served(obj, call.version)
     before = old if same_version or old is None else codec.served(old, call.version)
     fields.update(before, new, node, _write(call, manager, strategy))
@@ -63,16 +63,15 @@ def _own(call: Call, obj: Object, old: Object | None, manager: str, strategy: St
 def _converter(call: Call) -> Callable[[Object, str], tuple[Object, Any] | None] | None:
     """Objects in the versions of older entries; None where the resource has but one version."""
     resource, codec = call.resource, call.store.codec
-    if len(resource.versions) == 1:
+    if len(resource.versions) == 1 and not resource.stored_api_version:
         return None
     versions = {api_version(resource, version): version for version in resource.versions}
 
     def convert(obj: Object, wanted: str) -> tuple[Object, Any] | None:
-        version = versions.get(wanted)
-        if version is None:
-            return None
-        stored = codec.stored(obj, versions[obj["apiVersion"]])
-        return codec.served(stored, version), call.bodies.node(resource, version)
+        stored = codec.stored(obj, versions[obj["apiVersion"]]) if obj["apiVersion"] in versions else obj
+        if wanted in versions:
+            return codec.served(stored, versions[wanted]), call.bodies.node(resource, versions[wanted])
+        return (stored, call.pipeline.stored_node(resource)) if wanted == codec.stored_version else None
 
     return convert
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
@@ -95,8 +95,25 @@ class Pipeline:
         self.router.add(resource, store)
 
     def _canonical(self, resource: ServedResource) -> Callable[[Object], Object]:
-        bodies, version = self.bodies, resource.storage_version
-        return lambda obj: bodies.canonical(obj, resource, version)
+        """What brings an object of a resource into its stored form."""
+
+        def canonical(obj: Object) -> Object:
+            owner = self.owner(resource)
+            return self.bodies.canonical(obj, owner, owner.storage_version)
+
+        return canonical
+
+    def owner(self, resource: ServedResource) -> ServedResource:
+        """The resource in whose form objects are stored: another group's where two groups serve one collection (events)."""
+        if not resource.stored_as:
+            return resource
+        plural, _, group = resource.stored_as.partition(".")
+        return self.stores[group, plural].resource
+
+    def stored_node(self, resource: ServedResource) -> Any:
+        """The schema of the stored form."""
+        owner = self.owner(resource)
+        return self.bodies.node(owner, owner.storage_version)
 
     def withdraw(self, resource: ServedResource) -> None:
         """Stop serving a resource."""

@@ -10,13 +10,24 @@ _PATIENCE = 3.0
 
 
 def parse(text: str) -> int:
-    """A resourceVersion parameter of a list or watch as a number, 0 for none. Raises 400."""
+    """The resourceVersion of a get or watch as a number, 0 for none. One that is no number is an internal error (500)."""
     if not text:
         return 0
     if not (text.isascii() and text.isdigit()):
-        reason = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {reason}')
+        raise StatusError(500, "", _unreadable(text))
     return int(text)
+
+
+def parse_for_list(text: str) -> int:
+    """The resourceVersion of a list, where one that is no number is the client's fault (400)."""
+    try:
+        return parse(text)
+    except StatusError as error:
+        raise bad_request(f"invalid resource version: {error.message}") from None
+
+
+def _unreadable(text: str) -> str:
+    return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
 
 
 async def catch_up(store: Store, revision: int) -> None:

@@ -5,7 +5,7 @@ Stored JSON begins with kind and apiVersion (design, decision 4), so that a list
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -14,7 +14,6 @@ from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Object, Strategy
 from setpoint.storage.protocol import Encode, Encoded, Record
 
-Convert = Callable[[Object, str], Object]
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -44,16 +43,17 @@ def encoder(strategy: Strategy, obj: Object) -> Encode:
 
 
 class Codec:
-    """One resource's objects in the version that is stored and in the others that are served.
-
-    `extra["convert"]` of a resource is `convert(obj, version) -> obj`: the object in another of its versions, the given one unchanged.
-    """
+    """One resource's objects in the version that is stored and in the others that are served."""
 
     def __init__(self, resource: ServedResource) -> None:
         self.resource = resource
-        self.storage_api_version = api_version(resource, resource.storage_version)
-        self._convert: Convert | None = resource.extra.get("convert")
-        self._heads = {version: head(resource, version) for version in resource.versions}
+        self.stored_version = resource.stored_api_version or api_version(resource, resource.storage_version)
+        self._api_versions = {version: api_version(resource, version) for version in resource.versions}
+        self._heads = {version: head(resource.kind, full) for version, full in self._api_versions.items()}
+
+    def is_stored(self, version: str) -> bool:
+        """Whether objects of a served version are stored as they are."""
+        return self._api_versions[version] == self.stored_version
 
     def decode(self, record: Record) -> Object:
         """The stored object, as a dict of the caller's own."""
@@ -69,25 +69,22 @@ class Codec:
 
     def stored(self, obj: Object, version: str) -> Object:
         """An object of a served version in the stored one."""
-        if version == self.resource.storage_version:
-            return obj
-        return self._change(obj, self.resource.storage_version)
+        return obj if self.is_stored(version) else self._change(obj, self.stored_version)
 
     def served(self, obj: Object, version: str) -> Object:
         """A stored object in a served version."""
-        if version == self.resource.storage_version:
-            return obj
-        return self._change(obj, version)
+        return obj if self.is_stored(version) else self._change(obj, self._api_versions[version])
 
     def bytes(self, record: Record, version: str) -> bytes:
         """The JSON of a record in a served version; other versions than the stored one are made once per record."""
-        if version == self.resource.storage_version:
+        wanted = self._api_versions[version]
+        if wanted == self.stored_version:
             return record.value
         if record.forms is None:
             record.forms = {}
-        made = record.forms.get(version)
+        made = record.forms.get(wanted)
         if made is None:
-            made = record.forms[version] = orjson.dumps(self.served(orjson.loads(record.value), version))
+            made = record.forms[wanted] = orjson.dumps(self._change(orjson.loads(record.value), wanted))
         return made
 
     def item(self, record: Record, version: str) -> bytes:
@@ -96,19 +93,19 @@ class Codec:
         start = self._heads[version]
         return b"{" + value[len(start) :] if value.startswith(start) else value
 
-    def _change(self, obj: Object, version: str) -> Object:
-        if self._convert is not None:
-            return ordered(self._convert(obj, version), self.resource.kind, api_version(self.resource, version))
-        return ordered(obj, self.resource.kind, api_version(self.resource, version))
+    def _change(self, obj: Object, wanted: str) -> Object:
+        if self.resource.convert is not None:
+            obj = self.resource.convert(obj, wanted)
+        return ordered(obj, self.resource.kind, wanted)
 
 
 def api_version(resource: ServedResource, version: str) -> str:
     return f"{resource.group}/{version}" if resource.group else version
 
 
-def head(resource: ServedResource, version: str) -> bytes:
+def head(kind: str, version: str) -> bytes:
     """How the JSON of an object begins, up to where its own fields start."""
-    start: bytes = orjson.dumps({"kind": resource.kind, "apiVersion": api_version(resource, version)})
+    start: bytes = orjson.dumps({"kind": kind, "apiVersion": version})
     return start[:-1] + b","
 
 

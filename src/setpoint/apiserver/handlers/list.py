@@ -59,7 +59,7 @@ async def _where(call: Call, options: ListOptions, scope: Scope) -> tuple[str, i
         if text not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
         return start, max(0, revision), limit
-    wanted = versions.parse(text)
+    wanted = versions.parse_for_list(text)
     if text == "0":
         return "", 0, 0
     if not wanted:
