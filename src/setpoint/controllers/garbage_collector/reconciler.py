@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -129,50 +129,55 @@ class GarbageReconciler:
                 resource_version=meta.resource_version,
             )
         except StatusError as error:
-            if error.code == 409:
-                self._look([meta.uid])
-            elif error.code != 404:
+            if error.code != 404:
                 raise
 
     async def _orphan(self, dependent: Dependent, owner: str) -> None:
         """Take one owner out of a dependent's references."""
-        if dependent.resource is None:
+        resource = dependent.resource
+        if resource is None:
             return
-        for _ in range(_TRIES):
-            meta = await self._get(dependent.resource, dependent.namespace, dependent.name, dependent.uid)
-            if meta is None or all(ref.uid != owner for ref in meta.owner_references):
-                return
-            if await self._release(dependent.resource, meta, {owner}):
-                return
-        self._look([owner])
 
-    async def _release(self, resource: View, meta: ObjectMeta, owners: set[str]) -> bool:
+        async def attempt() -> None:
+            meta = await self._get(resource, dependent.namespace, dependent.name, dependent.uid)
+            if meta is not None and any(ref.uid == owner for ref in meta.owner_references):
+                await self._release(resource, meta, {owner})
+
+        await _despite_conflicts(attempt)
+
+    async def _release(self, resource: View, meta: ObjectMeta, owners: set[str]) -> None:
         refs = [_ref(ref) for ref in meta.owner_references if ref.uid not in owners]
-        released = await self._patch(resource, meta, {"ownerReferences": refs or None})
-        if released is None:
-            self._look([meta.uid])
-        return released is not None
+        await self._patch(resource, meta, {"ownerReferences": refs or None})
 
     async def _remove_finalizer(self, resource: View, meta: ObjectMeta, finalizer: str) -> None:
-        latest: ObjectMeta | None = meta
-        for _ in range(_TRIES):
-            if latest is None or finalizer not in latest.finalizers:
-                return
-            left = [each for each in latest.finalizers if each != finalizer]
-            if await self._patch(resource, latest, {"finalizers": left}) is not None:
-                return
+        async def attempt() -> None:
             latest = await self._get(resource, meta.namespace, meta.name, meta.uid)
-        self._look([meta.uid])
+            if latest is not None and finalizer in latest.finalizers:
+                left = [each for each in latest.finalizers if each != finalizer]
+                await self._patch(resource, latest, {"finalizers": left})
+
+        await _despite_conflicts(attempt)
 
     async def _patch(self, resource: View, meta: ObjectMeta, change: dict[str, Any]) -> ObjectMeta | None:
-        """Patch the version that was judged; None if there is another by now, or none."""
+        """Patch the version that was judged; None if it is gone. Raises StatusError 409 if there is another by now."""
         body = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, **change}}
         try:
             return (await self._client.patch(resource, meta.name, body, meta.namespace)).metadata
         except StatusError as error:
-            if error.code not in {404, 409}:
+            if error.code != 404:
                 raise
             return None
+
+
+async def _despite_conflicts(attempt: Callable[[], Awaitable[None]]) -> None:
+    """Read and write anew while others write too; after a few tries the conflict is the caller's, and is backed off from."""
+    for left in reversed(range(_TRIES)):
+        try:
+            await attempt()
+            return
+        except StatusError as error:
+            if error.code != 409 or not left:
+                raise
 
 
 def _ref(ref: OwnerReference) -> dict[str, Any]:
