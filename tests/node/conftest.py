@@ -6,9 +6,9 @@ import asyncio
 import json
 import subprocess
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psutil
 import pytest
@@ -60,7 +60,7 @@ class _Cuttable:
         self.status = inner.status
         self.headers: Mapping[str, str] = inner.headers
 
-    async def __aenter__(self) -> _Cuttable:
+    async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
         return self
 
@@ -69,8 +69,8 @@ class _Cuttable:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         chunks = aiter(self._inner)
-        cut = asyncio.ensure_future(self._cut.wait())
-        following: asyncio.Future[bytes] = asyncio.ensure_future(anext(chunks))
+        cut: asyncio.Future[Any] = asyncio.ensure_future(self._cut.wait())
+        following: asyncio.Future[Any] = asyncio.ensure_future(anext(chunks))
         try:
             while True:
                 await asyncio.wait({cut, following}, return_when=asyncio.FIRST_COMPLETED)
@@ -161,7 +161,9 @@ class Rig:
             await asyncio.sleep(0.01)
 
     async def running(self, name: str = "p") -> Pod:
-        return await self.until(lambda pod: pod.status.phase == "Running" and all(c.ready for c in pod.status.container_statuses), name)
+        return await self.until(
+            lambda pod: pod.status.phase == "Running" and all(c.ready for c in pod.status.container_statuses), name
+        )
 
     async def gone(self, name: str = "p", seconds: float = 10.0) -> None:
         until = time.monotonic() + seconds
@@ -200,6 +202,22 @@ class Rig:
         assert worker is not None
         record = Path(worker.directory) / "containers" / f"{worker.core.track(container).id}.json"
         return int(json.loads(record.read_text())["pid"]) if record.exists() else 0
+
+
+def _running(pod: Pod) -> bool:
+    return pod.status.phase == "Running" and all(status.ready for status in pod.status.container_statuses)
+
+
+def restarted(pod: Pod) -> bool:
+    """Whether the pod's container runs in its second attempt."""
+    status = pod.status.container_statuses[0]
+    return status.restart_count == 1 and status.ready
+
+
+def waits_for(pod: Pod) -> str:
+    """Why the pod's container waits."""
+    waiting = pod.status.container_statuses[0].state.waiting if pod.status.container_statuses else None
+    return waiting.reason if waiting else ""
 
 
 def of_pod(uid: str) -> list[psutil.Process]:
@@ -249,6 +267,3 @@ def _end_leftovers(directory: Path) -> None:
             identity = json.loads(record.read_text())
             if procfs.alive(identity["pid"], identity["startTicks"]):
                 procfs.kill([identity["pid"]])
-
-
-Starter = Callable[..., Awaitable[Agent]]

@@ -36,7 +36,8 @@ def pod(*containers: dict[str, Any], init: Sequence[dict[str, Any]] = (), meta: 
 
 
 class Shell:
-    """Drives a core over virtual time. Starts succeed at once unless `refuse` says otherwise; stop signals end containers if `obedient`."""
+    """Drives a core over virtual time. Starts succeed at once unless `refuse` says otherwise; stop signals end containers if
+    `obedient`."""
 
     def __init__(self, wanted: Pod, snapshot: dict[str, Any] | None = None) -> None:
         self.now = START

@@ -4,11 +4,16 @@ import asyncio
 import os
 import signal
 import time
+from pathlib import Path
 
 import psutil
+from tests.node.conftest import NODE, Rig, eventually, of_pod, restarted, sh, waits_for
 
 from setpoint.api.types.core_v1 import CONFIGMAPS, NODES, PODS, SECRETS
-from tests.node.conftest import NODE, Rig, eventually, of_pod, sh
+
+
+def untouched() -> bool:
+    return not Path("/etc/cfg").exists()
 
 
 async def test_a_bound_pod_becomes_a_process_and_ends_with_its_object(rig: Rig) -> None:
@@ -24,7 +29,7 @@ async def test_a_bound_pod_becomes_a_process_and_ends_with_its_object(rig: Rig) 
     worker = agent.pods()[0]
     await rig.admin.delete(PODS, "p", "default")
     await rig.gone()
-    await eventually(lambda: not agent.pods() and not os.path.exists(worker.directory))
+    await eventually(lambda: not agent.pods() and not Path(worker.directory).exists())
     assert not of_pod(pod.metadata.uid)
 
 
@@ -50,7 +55,7 @@ async def test_a_killed_process_is_back_within_a_second(rig: Rig) -> None:
     await rig.running()
     os.kill(rig.pid(), signal.SIGKILL)
     began = time.monotonic()
-    pod = await rig.until(lambda pod: pod.status.container_statuses[0].restart_count == 1 and pod.status.container_statuses[0].ready)
+    pod = await rig.until(restarted)
     assert time.monotonic() - began < 1
     ended = pod.status.container_statuses[0].last_state.terminated
     assert ended is not None
@@ -129,7 +134,7 @@ async def test_volumes_lie_at_their_paths_and_follow_their_sources(rig: Rig) -> 
     assert await cat("/etc/info/labels") == 'app="web"'
     assert await cat("/scratch/file") == "shared\n"
     assert "Read-only" in await rig.kubectl("exec", "p", "-c", "c", "--", "touch", "/etc/key/x", ok=False)
-    assert not os.path.exists("/etc/cfg"), "the host is not touched"
+    assert untouched(), "the host is not touched"
     await rig.admin.patch(CONFIGMAPS, "cfg", {"data": {"a": "changed"}}, "default")
     for _ in range(50):
         if await cat("/etc/cfg/a") == "changed":
@@ -190,13 +195,12 @@ async def test_the_environment_in_all_its_forms(rig: Rig) -> None:
 async def test_an_image_without_a_command_waits_and_says_what_to_do(rig: Rig) -> None:
     await rig.start_agent()
     await rig.create({"name": "c", "image": "registry.example/none:1"})
-    pod = await rig.until(lambda pod: pod.status.container_statuses and pod.status.container_statuses[0].state.waiting)
-    pod = await rig.until(lambda pod: pod.status.container_statuses[0].state.waiting.reason == "ErrImagePull")
+    pod = await rig.until(lambda pod: waits_for(pod) == "ErrImagePull")
     waiting = pod.status.container_statuses[0].state.waiting
     assert waiting is not None
     assert "give the container a command" in waiting.message
     assert "trying and failing to pull image" in await rig.kubectl("logs", "p", ok=False)
-    await rig.until(lambda pod: pod.status.container_statuses[0].state.waiting.reason == "ImagePullBackOff")
+    await rig.until(lambda pod: waits_for(pod) == "ImagePullBackOff")
 
 
 async def test_termination_messages(rig: Rig) -> None:
@@ -207,7 +211,9 @@ async def test_termination_messages(rig: Rig) -> None:
         restartPolicy="Never",
     )
     pod = await rig.until(lambda pod: pod.status.phase == "Failed")
-    messages = {status.name: status.state.terminated.message for status in pod.status.container_statuses if status.state.terminated}
+    messages = {
+        status.name: status.state.terminated.message for status in pod.status.container_statuses if status.state.terminated
+    }
     assert messages == {"file": "the reason\n", "logs": "first\nlast words\n"}
 
 
@@ -216,7 +222,14 @@ async def test_probes_against_the_pods_own_address(rig: Rig) -> None:
     server = {"name": "c", "image": "host", "command": ["python3", "-u", "-m", "http.server", "18081"]}
     ports = [{"name": "web", "containerPort": 18081}]
     quick = {"periodSeconds": 1, "httpGet": {"path": "/", "port": "web"}}
-    await rig.create({**server, "ports": ports, "readinessProbe": quick, "startupProbe": {**quick, "tcpSocket": {"port": 18081}, "httpGet": None}})
+    await rig.create(
+        {
+            **server,
+            "ports": ports,
+            "readinessProbe": quick,
+            "startupProbe": {**quick, "tcpSocket": {"port": 18081}, "httpGet": None},
+        }
+    )
     pod = await rig.running()
     assert pod.status.container_statuses[0].started
     await rig.create(sh("sleep 1000", ports=ports, readinessProbe=quick), name="q")
@@ -241,11 +254,13 @@ async def test_a_failed_liveness_probe_restarts(rig: Rig) -> None:
 
 async def test_hooks_and_sidecars(rig: Rig) -> None:
     await rig.start_agent()
-    mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
-    side = sh("echo side >> /v/log; trap 'echo side ended >> /v/log; exit 0' TERM; while :; do sleep 0.05; done", name="side", restartPolicy="Always", **mount)
+    mount: dict[str, Any] = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    wait = "while :; do sleep 0.05; done"
+    script = f"echo side >> /v/log; trap 'echo side ended >> /v/log; exit 0' TERM; {wait}"
+    side = sh(script, name="side", restartPolicy="Always", **mount)
     init = sh("echo init >> /v/log", name="init", **mount)
     main = sh(
-        "echo main >> /v/log; trap 'echo main ended >> /v/log; exit 0' TERM; while :; do sleep 0.05; done",
+        f"echo main >> /v/log; trap 'echo main ended >> /v/log; exit 0' TERM; {wait}",
         lifecycle={
             "postStart": {"exec": {"command": ["sh", "-c", "echo post >> /v/log"]}},
             "preStop": {"exec": {"command": ["sh", "-c", "echo pre >> /v/log"]}},
@@ -284,4 +299,4 @@ async def test_an_orderly_end_leaves_no_process_and_the_next_agent_starts_again(
     await rig.stop_agent()
     assert not of_pod(pod.metadata.uid)
     await rig.start_agent()
-    await rig.until(lambda pod: pod.status.container_statuses[0].restart_count == 1 and pod.status.container_statuses[0].ready)
+    await rig.until(restarted)

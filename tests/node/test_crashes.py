@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.node.conftest import NODE, Rig, eventually, of_pod, restarted, sh
 
 from setpoint.api.types.core_v1 import PODS
-from setpoint.app import identities
 from setpoint.apiserver.pki import Subject
-from tests.node.conftest import NODE, Rig, eventually, of_pod, sh
+from setpoint.app import identities
 
 SCRIPT = """
 import asyncio, sys
@@ -55,9 +55,15 @@ class AgentProcess:
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        path = self._kubeconfig or ""
+        path = self._kubeconfig
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", SCRIPT, str(path), str(self.directory), env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+            sys.executable,
+            "-c",
+            SCRIPT,
+            str(path),
+            str(self.directory),
+            env=environment,
         )
 
     async def kill(self) -> None:
@@ -108,7 +114,7 @@ async def test_a_killed_agent_leaves_everything_running_and_the_next_one_adopts(
     assert found.metadata.resource_version == running.metadata.resource_version, "an adopted pod has nothing new to tell"
     assert len([p for p in of_pod(uid) if p.pid == pid]) == 1
     os.kill(pid, signal.SIGKILL)
-    await rig.until(lambda pod: pod.status.container_statuses[0].restart_count == 1 and pod.status.container_statuses[0].ready)
+    await rig.until(restarted)
 
 
 async def test_what_ended_while_the_agent_was_away_is_restarted_once(rig: Rig, agent: AgentProcess) -> None:
@@ -119,7 +125,7 @@ async def test_what_ended_while_the_agent_was_away_is_restarted_once(rig: Rig, a
     os.kill(agent.pid(uid), signal.SIGKILL)
     await eventually(lambda: agent.pid(uid) == 0)
     await agent.start()
-    await rig.until(lambda pod: pod.status.container_statuses[0].restart_count == 1 and pod.status.container_statuses[0].ready)
+    await rig.until(restarted)
     assert len(of_pod(uid)) == 1
 
 
@@ -130,7 +136,7 @@ async def test_a_killed_supervisor_takes_its_containers_along(rig: Rig, agent: A
     await eventually(lambda: len(of_pod(uid)) == 2)
     before = {process.pid for process in of_pod(uid)}
     os.kill(agent.supervisor(uid), signal.SIGKILL)
-    found = await rig.until(lambda pod: pod.status.container_statuses[0].restart_count == 1 and pod.status.container_statuses[0].ready)
+    found = await rig.until(restarted)
     ended = found.status.container_statuses[0].last_state.terminated
     assert ended is not None
     assert (ended.reason, ended.exit_code) == ("ContainerStatusUnknown", 137)

@@ -4,11 +4,11 @@ import signal
 
 import msgspec
 import pytest
+from tests.node.pods import START, Shell, begin, container, deleted, pod
 
 from setpoint.node.pod_worker import messages as m
 from setpoint.node.pod_worker.track import Phase
 from setpoint.node.runtime import ContainerInfo
-from tests.node.pods import START, Shell, begin, container, deleted, pod
 
 
 def test_a_bound_pod_runs_and_is_ready() -> None:
@@ -268,7 +268,15 @@ def test_an_image_without_command_backs_off() -> None:
     assert shell.container()["state"]["waiting"]["reason"] in ("ErrImagePull", "ImagePullBackOff")
     assert [round(at) for at, _, _ in shell.starts] == [0, 10]
     shell.advance(3600)
-    assert [round(b[0] - a[0]) for a, b in zip(shell.starts, shell.starts[1:], strict=False)][:7] == [10, 20, 40, 80, 160, 300, 300]
+    assert [round(b[0] - a[0]) for a, b in zip(shell.starts, shell.starts[1:], strict=False)][:7] == [
+        10,
+        20,
+        40,
+        80,
+        160,
+        300,
+        300,
+    ]
     del shell.refuse["c"]
     shell.advance(300)
     assert shell.status["phase"] == "Running"

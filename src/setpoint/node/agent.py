@@ -1,20 +1,20 @@
 """The node agent: the loop of one node.
 
-It watches the pods bound to its node, keeps a worker for each, and tells the API server of the node and its pods. What runs here does
-not depend on the API server: workers begin from the checkpoint.
+It watches the pods bound to its node, keeps a worker for each, and tells the API server of the node and its pods. What runs
+here does not depend on the API server: workers begin from the checkpoint.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import structlog
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import PODS, SERVICES, Pod
 from setpoint.client.client import ClientProtocol
+from setpoint.client.events import Recorder
 from setpoint.client.informer import Informer
 from setpoint.client.transport import TransportError
 from setpoint.kit.clock import Clock
@@ -26,7 +26,7 @@ from setpoint.node.heartbeat import Heartbeat, report_for_ever
 from setpoint.node.options import AgentOptions
 from setpoint.node.pod_worker import messages as m
 from setpoint.node.registration import Registration, allocatable, capacity
-from setpoint.node.runtime import ContainerInfo, Description, Runtime
+from setpoint.node.runtime import ContainerInfo, Description, FoundSandbox, Runtime
 from setpoint.node.services import EventSink, Services
 from setpoint.node.sources import Sources
 from setpoint.node.status_manager import StatusManager
@@ -38,21 +38,31 @@ log = structlog.get_logger("node.agent")
 _STATUS_SENDERS = 4
 _REGISTER_RETRY = 0.5
 _REFRESH = 60.0
+_PATIENCE = 5.0  # seconds for the API server to say what became of pods while this agent was away
 
 
 class Agent:
-    """One node. `recorder` is run by whoever made it. `run()` until cancelled; what cancellation leaves behind is in AgentOptions."""
+    """One node. `run()` until cancelled; what cancellation leaves behind is in AgentOptions.
+
+    Without a `runtime` containers are processes; without a `recorder` the agent has one of its own.
+    """
 
     def __init__(
-        self, options: AgentOptions, client: ClientProtocol, clock: Clock, runtime: Runtime, recorder: EventSink
+        self,
+        options: AgentOptions,
+        client: ClientProtocol,
+        clock: Clock,
+        runtime: Runtime | None = None,
+        recorder: EventSink | None = None,
     ) -> None:
         self.name = f"node {options.name}"
         self.options = options
         self.registered = asyncio.Event()
         self._client = client
         self._clock = clock
-        self._runtime = runtime
-        self._recorder = recorder
+        self._runtime = runtime or process_runtime(options)
+        self._own_recorder = Recorder(client, "kubelet", clock, host=options.name) if recorder is None else None
+        self._recorder: EventSink = recorder or self._own_recorder  # type: ignore[assignment]  # one of them is there
         self._tasks = Tasks(self.name)
         self._workers: dict[str, PodWorker] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -111,6 +121,8 @@ class Agent:
             isolation=lambda: self._isolation.isolation,
         )
         self._statuses.on_gone = self._gone
+        if self._own_recorder is not None:
+            tasks.loop("events", self._own_recorder.run, clock=clock)
         await self._adopt()
         await self._serve()
         self._informer.on_change(self._pod_changed)
@@ -175,10 +187,15 @@ class Agent:
                 running = await self._runtime.run_sandbox(worker.sandbox_spec())
                 worker.post(m.Adopted(alive=True, containers=sandbox.containers, addresses=running.addresses))
             else:
-                worker.post(m.Adopted(alive=False, containers=sandbox.containers))
+                self._tasks.start(f"revive {worker.uid}", self._revive(worker, sandbox))
         early, self._early = self._early, []
         for info in early:
             self._exited(info)
+
+    async def _revive(self, worker: PodWorker, sandbox: FoundSandbox) -> None:
+        """A pod of which nothing runs begins again, unless the API says first that it was deleted meanwhile."""
+        await self._clock.wait(self._informer.synced, _PATIENCE)
+        worker.post(m.Adopted(alive=False, containers=sandbox.containers))
 
     def _worker(self, pod: Pod, state: Mapping[str, object] | None) -> PodWorker:
         worker = PodWorker(pod, self.services, state, self._finished)
@@ -273,3 +290,10 @@ class Agent:
     @property
     def clock(self) -> Clock:
         return self._clock
+
+
+def process_runtime(options: AgentOptions) -> Runtime:
+    """Containers as processes of this host."""
+    from setpoint.node.runtimes.process.runtime import ProcessRuntime
+
+    return ProcessRuntime(host_address=options.address, cidr=options.pod_cidr, isolation=options.isolation)

@@ -75,9 +75,7 @@ async def read(path: str, options: LogOptions, clock: Clock, running: Callable[[
 
 
 async def _read(path: str, options: LogOptions, clock: Clock, running: Callable[[], bool]) -> AsyncIterator[bytes]:
-    if not os.path.exists(path) and not options.follow:
-        return
-    file = await _open(path, clock, running)
+    file = await _open(path, clock, running if options.follow else _never)
     if file is None:
         return
     try:
@@ -96,7 +94,7 @@ async def _read(path: str, options: LogOptions, clock: Clock, running: Callable[
                 return
             if _rotated(file, path):
                 file.close()
-                file = open(path, "rb", buffering=0)  # noqa: SIM115  # closed in the finally below
+                file = io.FileIO(path, "rb")
                 continue
             if not alive:
                 return
@@ -105,14 +103,22 @@ async def _read(path: str, options: LogOptions, clock: Clock, running: Callable[
         file.close()
 
 
+def _never() -> bool:
+    return False
+
+
 async def _open(path: str, clock: Clock, running: Callable[[], bool]) -> io.FileIO | None:
-    while True:
-        try:
-            return open(path, "rb", buffering=0)
-        except FileNotFoundError:
-            if not running():
-                return None
-            await clock.sleep(_POLL)
+    """The log file, as soon as there is one; None if nothing runs that could write it."""
+    while (file := _try_open(path)) is None and running():
+        await clock.sleep(_POLL)
+    return file
+
+
+def _try_open(path: str) -> io.FileIO | None:
+    try:
+        return io.FileIO(path, "rb")
+    except FileNotFoundError:
+        return None
 
 
 def _rotated(file: io.FileIO, path: str) -> bool:

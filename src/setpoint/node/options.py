@@ -11,10 +11,10 @@ from pathlib import Path
 class AgentOptions:
     """One node. Times in seconds.
 
-    `directory` is the node's own and survives it. `pod_cidr` is the node's part of 127.64.0.0/10. `serving_certificate`, `serving_key` and
-    `ca` are files; without them the agent serves no port. `api_host` and `api_port` are what pods get as KUBERNETES_SERVICE_*; empty
-    means the `kubernetes` service's own address. `stop_pods` says whether an orderly end of the agent ends its containers, within
-    `stop_seconds`; a killed agent always leaves them running.
+    `directory` is the node's own and survives it. `pod_cidr` is the node's part of 127.64.0.0/10. `serving_certificate`,
+    `serving_key` and `ca` are files; without them the agent serves no port. `api_host` and `api_port` are what pods get as
+    KUBERNETES_SERVICE_*; empty means the `kubernetes` service's own address. `stop_pods` says whether an orderly end of the
+    agent ends its containers, within `stop_seconds`; a killed agent always leaves them running.
     """
 
     name: str

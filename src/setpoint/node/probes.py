@@ -1,7 +1,7 @@
 """Probes of one container: startup first, then readiness and liveness, each in its rhythm, reported when a threshold is crossed.
 
-Source: kubelet's prober worker. Readiness and liveness wait until the startup probe succeeded; a failed liveness or startup probe is
-reported once and not asked again (the container is about to end).
+Source: kubelet's prober worker. Readiness and liveness wait until the startup probe succeeded; a failed liveness or startup
+probe is reported once and not asked again (the container is about to end).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The narrow protocol between the agent and what runs containers (decision 18): sandbox, container, image, exec, attach, stats.
 
 A runtime decides nothing: it starts, stops and tells. Restarts, order, probes and backoff are the pod worker's. Ids are the
-runtime's own and unique for ever on a node. Every method may be called again after an error or a lost answer: `start_container` with an id
-that already runs answers with that container, `stop_…` and `remove_…` of what is gone do nothing.
+runtime's own and unique for ever on a node. Every method may be called again after an error or a lost answer: `start_container`
+with an id that already runs answers with that container, `stop_…` and `remove_…` of what is gone do nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Protocol
 
 
 class ContainerError(Exception):
-    """A container could not be made or started; `reason` is what the waiting state shows (`CreateContainerError`, `StartError` …)."""
+    """A container could not be made or started; `reason` is what the waiting state shows (`CreateContainerError`, `StartError`
+    …).
+    """
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -36,7 +38,9 @@ class NotRunning(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class SandboxSpec:
-    """The place for a pod's containers. `directory` is the pod's own, made by the agent; `address` is wanted again after a restart."""
+    """The place for a pod's containers. `directory` is the pod's own, made by the agent; `address` is wanted again after a
+    restart.
+    """
 
     pod_uid: str
     namespace: str

@@ -25,7 +25,9 @@ class EventSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """`service_environment(namespace, links)` gives the variables of the services that a pod sees, `allocatable()` the node's figures."""
+    """`service_environment(namespace, links)` gives the variables of the services that a pod sees, `allocatable()` the node's
+    figures.
+    """
 
     options: AgentOptions
     clock: Clock

@@ -1,7 +1,7 @@
 """ConfigMaps and Secrets that the pods of this node use, each watched by itself, as kubelet does.
 
-A source is watched from the first pod that asks for it to the last that lets go. While the API server is away, what was seen last stays
-valid.
+A source is watched from the first pod that asks for it to the last that lets go. While the API server is away, what was seen
+last stays valid.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 
 T = TypeVar("T")
-PATIENCE = 10.0
+PATIENCE = 5.0  # seconds
 
 
 class SourceUnavailable(Exception):
@@ -59,7 +59,7 @@ class Sources:
         task = self._tasks.loop(f"source {resource.plural}/{namespace}/{name}", informer.run, clock=self._clock)
         watched = _Watched(informer, task)
 
-        def changed(kind: str, old: T | None, new: T | None) -> None:
+        def changed(*_: object) -> None:
             if informer.synced.is_set():
                 for pod_uid in watched.pods:
                     self.on_change(pod_uid)

@@ -61,7 +61,9 @@ class StatusManager:
         return sum(entry.wanted != entry.sent or entry.delete for entry in self._entries.values())
 
     async def run(self) -> None:
-        """Send for ever. Cancelled in the middle of a patch, the patch's outcome is unknown and it is sent again by the next run."""
+        """Send for ever. Cancelled in the middle of a patch, the patch's outcome is unknown and it is sent again by the next
+        run.
+        """
         while True:
             uid = await self._queue.get()
             try:

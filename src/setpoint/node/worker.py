@@ -1,7 +1,7 @@
 """A pod's worker: the shell around the core. It feeds events in, carries commands out, and brings back what came of them.
 
-One command of a kind is in flight at a time, as the core asks for each once. Cancelled, it leaves containers running and the checkpoint
-up to date: the next agent adopts them.
+One command of a kind is in flight at a time, as the core asks for each once. Cancelled, it leaves containers running and the
+checkpoint up to date: the next agent adopts them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class PodWorker:
     # -- the loop
 
     def _handle(self, event: m.Event) -> None:
-        if isinstance(event, m.PodChanged):
+        if isinstance(event, m.PodChanged) and _differs(self._pod, event.pod):
             self._services.checkpoints.save_pod(event.pod)
         now = self._services.clock.now()
         commands = self.core.handle(event, now)
@@ -87,6 +87,8 @@ class PodWorker:
             else:
                 self._DO[type(command)](self, command)
         self._wake_at(wake)
+        if isinstance(event, m.Adopted):
+            self.refresh_volumes()  # its sources are watched again from here on
 
     def _wake_at(self, when: float | None) -> None:
         if self._wake is not None:
@@ -289,3 +291,14 @@ class PodWorker:
             return
         message = termination_message(self.directory, container, info.attempt, info.exit_code or 0, info.log)
         self.post(m.Exited(info, message))
+
+
+def _differs(old: Pod, new: Pod) -> bool:
+    """Whether a change is worth writing down: the status is not, it is the node's own."""
+    before, after = old.metadata, new.metadata
+    return (
+        old.spec != new.spec
+        or (before.labels, before.annotations) != (after.labels, after.annotations)
+        or (before.deletion_timestamp, before.deletion_grace_period_seconds)
+        != (after.deletion_timestamp, after.deletion_grace_period_seconds)
+    )

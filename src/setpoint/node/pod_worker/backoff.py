@@ -1,6 +1,7 @@
 """Crash and image backoff: 10 s doubling to 5 min, forgotten after 10 min of good behaviour.
 
-Source: kubelet's use of client-go's flowcontrol.Backoff: the first failure costs nothing, and the entry is kept for twice its maximum.
+Source: kubelet's use of client-go's flowcontrol.Backoff: the first failure costs nothing, and the entry is kept for twice its
+maximum.
 """
 
 from __future__ import annotations

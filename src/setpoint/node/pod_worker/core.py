@@ -1,7 +1,7 @@
 """The core of a pod's worker: what to do next, from everything that happened so far.
 
-After each event `_advance` looks at the whole state and decides; no step remembers where an earlier one stopped. What is in flight
-(a start, a hook, a volume being prepared) is a mark in the state, so that it is asked for once.
+After each event `_advance` looks at the whole state and decides; no step remembers where an earlier one stopped. What is in
+flight (a start, a hook, a volume being prepared) is a mark in the state, so that it is asked for once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from setpoint.api.types.core_v1 import Pod
+from setpoint.api.types.core_v1 import ContainerStateTerminated, Pod
 from setpoint.kit.clock import parse_rfc3339
 from setpoint.node.pod_worker import messages as m
 from setpoint.node.pod_worker import starting, status, stopping
@@ -43,6 +43,7 @@ class PodCore:
         self.deleting_since = 0.0
         self.deleted = False  # DeletePod was asked for
         self.finished = False
+        self.held = snapshot is not None  # nothing is decided before it is known what still runs
         self.out: list[m.Command] = []
         if snapshot is not None:
             self._restore(snapshot)
@@ -55,7 +56,7 @@ class PodCore:
         """Take note of `event`; what to do about it, in order."""
         self.out = []
         self._take(event, now)
-        if not self.finished:
+        if not self.finished and not self.held:
             self._advance(now)
             self._observe(now)
             self.out.append(m.Report())
@@ -138,18 +139,19 @@ class PodCore:
             if track is None:
                 continue
             track.attempt = entry.restart_count
+            track.image_id = entry.image_id
             identity = entry.container_id.partition("://")[2]
-            if entry.state.running is not None:
-                track.id = identity
-                track.started_at = parse_rfc3339(entry.state.running.started_at)
-                track.phase = Phase.RUNNING
+            last = _end_of(entry.last_state.terminated, now)
+            if entry.state.running is not None:  # it was another agent's, and is nowhere to be found
+                started = parse_rfc3339(entry.state.running.started_at)
+                end: End | None = End(identity, 137, UNKNOWN, LOST_MESSAGE, started, now)
             elif entry.state.terminated is not None:
-                ended = entry.state.terminated
-                started = parse_rfc3339(ended.started_at) if ended.started_at else 0.0
-                finished = parse_rfc3339(ended.finished_at) if ended.finished_at else now
-                track.id = identity
-                track.phase = Phase.ENDED
-                track.end = End(identity, ended.exit_code, ended.reason, ended.message, started, finished)
+                end = _end_of(entry.state.terminated, now)
+            else:
+                end, last = last, None
+            track.end, track.previous = end, last
+            if end is not None:
+                track.id, track.phase = end.id, Phase.ENDED
 
     # -- events
 
@@ -173,6 +175,7 @@ class PodCore:
         self.gone = True
 
     def _adopted(self, event: m.Adopted, now: float) -> None:
+        self.held = False
         newest: dict[str, ContainerInfo] = {}
         for info in event.containers:
             if info.name not in newest or info.attempt >= newest[info.name].attempt:
@@ -415,3 +418,12 @@ class PodCore:
             old = self.conditions.get(kind)
             since = old[3] if old is not None and old[0] == value else now
             self.conditions[kind] = (value, reason, message, since)
+
+
+def _end_of(ended: ContainerStateTerminated | None, now: float) -> End | None:
+    """A terminated state as the API tells it."""
+    if ended is None:
+        return None
+    started = parse_rfc3339(ended.started_at) if ended.started_at else 0.0
+    finished = parse_rfc3339(ended.finished_at) if ended.finished_at else now
+    return End(ended.container_id.partition("://")[2], ended.exit_code, ended.reason, ended.message, started, finished)

@@ -38,21 +38,27 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True)
 class VolumesReady:
-    pass
+    """Every volume is at its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class VolumesFailed:
+    """A volume cannot be made yet; it is tried again."""
+
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxReady:
+    """The pod has its place, and its addresses."""
+
     addresses: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxFailed:
+    """There is no place for the pod yet; it is tried again."""
+
     message: str
 
 
@@ -63,17 +69,19 @@ class SandboxLost:
 
 @dataclass(frozen=True, slots=True)
 class SandboxStopped:
-    pass
+    """Nothing of the pod is left on the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
+    """A container came to run."""
+
     info: ContainerInfo
 
 
 @dataclass(frozen=True, slots=True)
 class StartFailed:
-    """`reason` is the error's: ErrImagePull and its like, CreateContainerConfigError, StartError …"""
+    """`reason` is the error's: ErrImagePull and its like, CreateContainerConfigError, StartError and others."""
 
     name: str
     reason: str
@@ -137,16 +145,18 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class PrepareVolumes:
-    pass
+    """Make the volumes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSandbox:
-    pass
+    """Make the place for the containers."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartContainer:
+    """Start an attempt; the same id whoever asks."""
+
     name: str
     id: str
     attempt: int
@@ -173,6 +183,8 @@ class RunHook:
 
 @dataclass(frozen=True, slots=True)
 class StartProbes:
+    """Ask the container how it is; `started` when its startup probe succeeded before."""
+
     name: str
     id: str
     started: bool = False
@@ -180,6 +192,8 @@ class StartProbes:
 
 @dataclass(frozen=True, slots=True)
 class StopProbes:
+    """Ask no more."""
+
     name: str
     id: str
 
@@ -210,12 +224,14 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class WakeAt:
+    """Post a Tick at this time, unless something else happens before."""
+
     when: float
 
 
 @dataclass(frozen=True, slots=True)
 class StopSandbox:
-    pass
+    """End whatever is left of the pod."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,8 @@ def _run(core: PodCore, track: Track, now: float) -> None:
     """Start `track` if it should run, does not, and is not waiting for its time."""
     if track.active:
         return
-    if track.phase is Phase.ENDED:
-        if not restarts(core.pod, track) or _backs_off(core, track, now):
-            return
+    if track.phase is Phase.ENDED and (not restarts(core.pod, track) or _backs_off(core, track, now)):
+        return
     due = _image_due(core, track, now)
     if due > now or track.retry_at > now:
         core.out.append(m.WakeAt(max(due, track.retry_at)))

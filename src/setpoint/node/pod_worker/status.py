@@ -1,7 +1,7 @@
 """A pod's status from what is known of its containers: pure functions.
 
-Source of the rules: kubelet's kubelet_pods.go (getPhase, convertToAPIContainerStatuses) and status/generate.go (conditions). Every
-condition keeps its transition time while its status stays.
+Source of the rules: kubelet's kubelet_pods.go (getPhase, convertToAPIContainerStatuses) and status/generate.go (conditions).
+Every condition keeps its transition time while its status stays.
 """
 
 from __future__ import annotations

@@ -147,7 +147,9 @@ def tracks_of(pod: Pod) -> list[Track]:
 
 
 def restarts(pod: Pod, track: Track) -> bool:
-    """Whether policy runs an ended container again (kubelet's ShouldContainerBeRestarted, KEP-5307 for a container's own policy)."""
+    """Whether policy runs an ended container again (kubelet's ShouldContainerBeRestarted, KEP-5307 for a container's own
+    policy).
+    """
     end = track.end
     if end is None:
         return True

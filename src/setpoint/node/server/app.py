@@ -1,4 +1,6 @@
-"""The routes of the agent's port and its TLS: whoever connects must show a certificate of the cluster's CA, and be the API server."""
+"""The routes of the agent's port and its TLS: whoever connects must show a certificate of the cluster's CA, and be the API
+server.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
 from setpoint.node.options import AgentOptions
 from setpoint.node.server import logs, pods, stats
@@ -56,25 +59,25 @@ def make_app(agent: Agent, options: AgentOptions) -> web.Application:
     return app
 
 
-def both(path: str, handler: object) -> list[web.RouteDef]:
+def both(path: str, handler: Handler) -> list[web.RouteDef]:
     """With and without the pod's uid, by GET and POST, as kubelet serves streams."""
     return [
-        web.route(method, f"{path}/{{namespace}}/{{pod}}{uid}/{{container}}", handler)  # type: ignore[arg-type]
+        web.route(method, f"{path}/{{namespace}}/{{pod}}{uid}/{{container}}", handler)
         for method in ("GET", "POST")
         for uid in ("", "/{uid}")
     ]
 
 
-def only_for(client_name: str) -> object:
+def only_for(client_name: str) -> Middleware:
     """Refuse everybody but the API server: TLS proved that the CA signed the certificate, here is whose it is."""
 
     @web.middleware
-    async def check(request: web.Request, handler: object) -> web.StreamResponse:
+    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
         certificate = request.get_extra_info("peercert") or {}
         names = [value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"]
         if names != [client_name]:
             return web.Response(status=403, text="Forbidden\n")
-        return await handler(request)  # type: ignore[operator,no-any-return]
+        return await handler(request)
 
     return check
 

@@ -1,7 +1,7 @@
 """`/exec` and `/attach` over WebSockets, `v5.channel.k8s.io` and `v4.channel.k8s.io`.
 
-The first byte of a frame is its channel: 0 input, 1 output, 2 errors, 3 the final Status, 4 terminal size, and in v5 255, with which the
-client closes a channel ([255, 0]: end of input). Source: apimachinery's remotecommand constants and KEP-4006.
+The first byte of a frame is its channel: 0 input, 1 output, 2 errors, 3 the final Status, 4 terminal size, and in v5 255, with
+which the client closes a channel ([255, 0]: end of input). Source: apimachinery's remotecommand constants and KEP-4006.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from setpoint.api.types import core_v1
 from setpoint.client.client import ClientProtocol
@@ -139,6 +140,11 @@ class SimulatedNodes:
         self._node_controller.enqueue(name)
         for pod in self._pods.store.by_index(BY_NODE, name):
             self._pod_controller.enqueue(key_of(pod))
+
+    @property
+    def controllers(self) -> dict[str, Controller[Any, Any]]:
+        """The loops of pods and of nodes, for whoever reads their traces."""
+        return {each.name: each for each in (self._pod_controller, self._node_controller)}
 
     def activity(self) -> Activity:
         """Heartbeats are no work; pods between two stages are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import time
@@ -40,12 +41,14 @@ def parse_launch(spec: Mapping[str, Any]) -> launch.Launch:
 
 
 class Containers:
-    """All of them. `watch(fd, reader)` and `unwatch(fd)` register with the supervisor's loop; `tell` sends an event to the agents."""
+    """All of them. `watch(fd, reader)` and `unwatch(fd)` register with the supervisor's loop; `tell` sends an event to the
+    agents.
+    """
 
     def __init__(
         self,
         directory: str,
-        watch: Callable[[int, Callable[[int], None]], None],
+        watch: Callable[[int, Callable[[int], object]], None],
         unwatch: Callable[[int], None],
         tell: Callable[[dict[str, Any]], None],
     ) -> None:
@@ -89,7 +92,7 @@ class Containers:
         for name, descriptor in streams.outer.items():
             container.writers[descriptor] = LineWriter(log, name)
             container.names[descriptor] = name
-            self._watch(descriptor, lambda fd, of=container: self._read(of, fd))  # type: ignore[misc]
+            self._watch(descriptor, functools.partial(self._read, container))
         self.by_id[container.id] = container
         return record
 

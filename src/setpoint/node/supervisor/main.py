@@ -52,7 +52,9 @@ class Connection:
         return taken
 
     def send(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
-        """Answers and events are short: a socket that cannot take one has an agent that is dead or stuck; it re-reads after it reconnects."""
+        """Answers and events are short: a socket that cannot take one has an agent that is dead or stuck; it re-reads after it
+        reconnects.
+        """
         data = json.dumps(message).encode() + b"\n"
         try:
             socket.send_fds(self.channel, [data], descriptors)
@@ -75,11 +77,14 @@ class Supervisor:
         self.selector = selectors.DefaultSelector()
         self.connections: set[Connection] = set()
         self.running = True
-        self.containers = Containers(directory, self._watch, self.selector.unregister, self._broadcast)
+        self.containers = Containers(directory, self._watch, self._unwatch, self._broadcast)
 
     def _watch(self, descriptor: int, reader: Callable[[int], Any]) -> None:
         os.set_blocking(descriptor, False)
         self.selector.register(descriptor, selectors.EVENT_READ, lambda: reader(descriptor))
+
+    def _unwatch(self, descriptor: int) -> None:
+        self.selector.unregister(descriptor)
 
     def _broadcast(self, event: dict[str, Any]) -> None:
         for connection in self.connections:
@@ -184,7 +189,6 @@ def _supervise(directory: str, pod: str, listener: socket.socket) -> None:
     supervisor = Supervisor(directory, listener)
     identity = {"pid": os.getpid(), "startTicks": procfs.start_ticks(os.getpid()), "bootID": procfs.boot_id(), "pod": pod}
     records.write(os.path.join(directory, records.SUPERVISOR), identity)
-    os.write(2, b"")
     supervisor.run()
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(directory, records.SOCKET))

@@ -1,8 +1,9 @@
 """A container's view of the file system: the host's tree with the pod's volumes at their paths.
 
 Runs in the forked child, before exec. The new root is a tmpfs in which every entry of `/` is bound. Where a mount path does not
-exist, the nearest existing directory above it is *shadowed*: a tmpfs in its place, with each of its entries bound in, in which the missing path
-can be made without touching the host. As an ordinary user this happens in a user namespace that maps the user to itself.
+exist, the nearest existing directory above it is *shadowed*: a tmpfs in its place, with each of its entries bound in, in which
+the missing path can be made without touching the host. As an ordinary user this happens in a user namespace that maps the user
+to itself.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def prctl(option: int, value: int) -> None:
 
 
 def _mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    arguments = (source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), data.encode() or None)
-    _check(_libc.mount(*arguments), f"mount {source} at {target}")
+    wanted = (source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), data.encode() or None)
+    _check(_libc.mount(*wanted), f"mount {source} at {target}")
 
 
 def unshare(hostname: str) -> None:
@@ -57,8 +58,8 @@ def unshare(hostname: str) -> None:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
                 file.write(text)
     if hostname:
-        name = hostname.encode()[:64]
-        _check(_libc.sethostname(name, len(name)), "sethostname")
+        raw = hostname.encode()[:64]
+        _check(_libc.sethostname(raw, len(raw)), "sethostname")
 
 
 def join(pid: int) -> None:

@@ -1,7 +1,7 @@
 """What the supervisor writes down: who it is, and what became of each container.
 
-One JSON file per container, replaced by rename, so that a reader sees the old state or the new one. The agent reads these files when
-the supervisor is gone.
+One JSON file per container, replaced by rename, so that a reader sees the old state or the new one. The agent reads these files
+when the supervisor is gone.
 """
 
 from __future__ import annotations

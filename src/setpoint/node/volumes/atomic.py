@@ -57,6 +57,11 @@ def write(folder: str, payload: Mapping[str, File]) -> bool:
     return True
 
 
+def written(folder: str) -> bool:
+    """Whether `write` was here before."""
+    return os.path.islink(os.path.join(folder, DATA))
+
+
 def _write_data(folder: str, payload: Mapping[str, File]) -> str:
     now = time.time_ns()
     stamp = time.strftime("%Y_%m_%d_%H_%M_%S", time.gmtime(now // 1_000_000_000))

@@ -44,8 +44,13 @@ class Volumes:
                 return host_path.prepare(volume.host_path.path, volume.host_path.type or "")
             if volume.empty_dir is not None:
                 return _empty(os.path.join(directory, "volumes", "empty-dir", volume.name))
-            files = await self._payload(pod, volume, around)
             folder = os.path.join(directory, "volumes", "files", volume.name)
+            try:
+                files = await self._payload(pod, volume, around)
+            except SourceUnavailable:
+                if not atomic.written(folder):
+                    raise
+                return folder  # the API server is away: what was written before is as good as can be had
             await asyncio.get_running_loop().run_in_executor(None, atomic.write, folder, files)
             return folder
         except (VolumeError, SourceUnavailable, OSError, atomic.UnsafePath) as error:

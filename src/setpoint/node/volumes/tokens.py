@@ -1,7 +1,7 @@
 """Service account tokens: asked from the API server, kept until they are old, asked anew.
 
-Source: kubelet's token manager: refreshed at 80 % of its life or after a day; an old token serves until it expires while the API server
-is away.
+Source: kubelet's token manager: refreshed at 80 % of its life or after a day; an old token serves until it expires while the
+API server is away.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from setpoint.api.types.core_v1 import SERVICEACCOUNTS, Pod
 from setpoint.client.client import ClientProtocol
 from setpoint.client.transport import TransportError
 from setpoint.kit.clock import Clock, parse_rfc3339
+from setpoint.node.sources import SourceUnavailable
 from setpoint.node.volumes.payload import VolumeError
 
 _DAY = 86_400.0
@@ -38,7 +39,7 @@ class Tokens:
         self._cache: dict[tuple[str, str, int], _Token] = {}
 
     async def get(self, pod: Pod, audience: str, seconds: int) -> str:
-        """A token bound to the pod; raises VolumeError."""
+        """A token bound to the pod; raises VolumeError, SourceUnavailable."""
         key = (pod.metadata.uid, audience, seconds)
         known = self._cache.get(key)
         now = self._clock.now()
@@ -49,7 +50,8 @@ class Tokens:
         except (StatusError, TransportError) as error:
             if known is not None and now < known.expires:
                 return known.text
-            raise VolumeError(f"failed to fetch token: {error}") from error
+            kind = SourceUnavailable if isinstance(error, TransportError) else VolumeError
+            raise kind(f"failed to fetch token: {error}") from error
         self._cache[key] = token
         return token.text
 

@@ -129,7 +129,7 @@ class ProcessRuntime:
 
     async def _clear(self, pod_uid: str, directory: str) -> None:
         """End what an earlier supervisor left behind, if there was one."""
-        if os.path.exists(os.path.join(directory, records.SUPERVISOR)):
+        if records.read(os.path.join(directory, records.SUPERVISOR)) is not None:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(None, _end_what_is_left, pod_uid, directory)
 
