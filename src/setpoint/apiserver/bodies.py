@@ -69,7 +69,10 @@ class Bodies:
         decoded = decode.decode(
             body, media, node, kind=kind, api_version=wanted, validation=validation, known=self._is_known
         )
-        return _complete(decoded.obj, kind, wanted), decoded.warnings
+        obj = _complete(decoded.obj, kind, wanted)
+        if b"managedFields" in body:
+            _keep_reset(obj, body)
+        return obj, decoded.warnings
 
     def _is_known(self, wanted: str, kind: str) -> bool:
         return (wanted, kind) in self._known
@@ -91,7 +94,7 @@ class Bodies:
         text = orjson.dumps(patched)
         kind, wanted = resource.kind, api_version(resource, version)
         expected = decode.Expected(kind, wanted, self._is_known)
-        repeated = duplicates(patch) if validation != decode.IGNORE else []
+        repeated = _patch_complaints(patch) if validation != decode.IGNORE else []
         try:
             decoded = decode.read(text, "application/json", self.node(resource, version), validation=decode.WARN, expected=expected)
         except decode.DecodeError as error:
@@ -99,7 +102,10 @@ class Bodies:
         complaints = repeated + decoded.warnings
         if complaints and validation == decode.STRICT:
             raise invalid_result(text.decode(), f"strict decoding error: {', '.join(complaints)}")
-        return _complete(decoded.obj, kind, wanted), complaints if validation != decode.IGNORE else []
+        obj = _complete(decoded.obj, kind, wanted)
+        if b"managedFields" in patch:
+            _keep_reset(obj, text)
+        return obj, complaints if validation != decode.IGNORE else []
 
     def restored(
         self, patched: Object, patch: Any, body: bytes, resource: ServedResource, version: str, validation: str
@@ -134,6 +140,17 @@ def _complete(obj: Object, kind: str, wanted: str) -> Object:
     return obj
 
 
+def _keep_reset(obj: Object, body: bytes) -> None:
+    """Keep an empty list of managedFields, which asks to forget all owners, though a Go struct would not write it."""
+    try:
+        sent = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return
+    metadata = sent.get("metadata") if isinstance(sent, dict) else None
+    if isinstance(metadata, dict) and metadata.get("managedFields") == []:
+        obj["metadata"]["managedFields"] = []
+
+
 def _from_protobuf(body: bytes, node: Any, kind: str) -> bytes:
     """A protobuf body as JSON. Raises 400."""
     from setpoint.api.machinery import protobuf
@@ -154,6 +171,28 @@ def duplicates(text: bytes) -> list[str]:
         return []
     found: list[str] = []
     _walk(value, "", found)
+    return found
+
+
+_OPERATION = frozenset(("op", "path", "from", "value"))
+
+
+def _patch_complaints(text: bytes) -> list[str]:
+    """Complaints about the text of a merge patch, or about the operations of a JSON patch."""
+    if not text.lstrip().startswith(b"["):
+        return duplicates(text)
+    try:
+        operations = gojson.parse(text)
+    except gojson.SyntaxComplaint:
+        return []
+    found: list[str] = []
+    for index, operation in enumerate(operations):
+        seen: set[str] = set()
+        for name, _ in operation if isinstance(operation, gojson.Members) else ():
+            word = "duplicate" if name in seen else "unknown" if name not in _OPERATION else ""
+            if word:
+                found.append(f'json patch {word} field "[{index}].{name}"')
+            seen.add(name)
     return found
 
 

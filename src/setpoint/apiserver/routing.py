@@ -16,6 +16,8 @@ from setpoint.registry.resource import ServedResource, Subresource
 
 _OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _COLLECTION_VERBS = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+#: a resource with none of these has no objects that could be named
+_OBJECT = frozenset(("get", "update", "patch", "delete"))
 #: on a collection over all namespaces these are not offered
 _NEED_NAMESPACE = ("create", "deletecollection")
 #: below a namespace these are parts of the namespace itself, not resources in it
@@ -162,6 +164,8 @@ class Router:
         self._check_scope(served.resource, info)
         if info.subresource:
             return self._subresource(request, served, info)
+        if info.name and not _OBJECT.intersection(served.resource.verbs):
+            raise not_served()
         if info.rest or info.verb not in served.resource.verbs or request.method == "HEAD":
             raise method_not_allowed()
         if info.verb == "create" and info.name:

@@ -22,7 +22,8 @@ async def handle(call: Call) -> Response:
     request, store, info = call.request, call.store, call.info
     options = write_options(request, "PatchOptions", apply=True)
     strategy = ownership.endpoint_strategy(call)
-    applied = read(call)
+    applied = read(call, options.validation)
+    check_version(applied, api_version(call.resource, call.version))
     manager, force = manager_of(options, request), bool(options.force)
 
     def merge(live: Object | None) -> Object:
@@ -46,15 +47,22 @@ async def handle(call: Call) -> Response:
     return answers.object_answer(call, outcome.record, 201 if outcome.created else 200)
 
 
-def read(call: Call) -> Object:
-    """The applied configuration: YAML, of which JSON is a part. Unknown and repeated fields are always refused. Raises 400, 500."""
+def read(call: Call, validation: str) -> Object:
+    """The applied configuration: YAML, of which JSON is a part. Repeated keys are treated as `validation` says. Raises 400."""
     try:
-        applied = decode.read(call.request.body, "application/yaml", None, validation=decode.STRICT).obj
+        found = decode.read(call.request.body, "application/yaml", None, validation=decode.WARN)
     except decode.DecodeError as error:
         raise bad_request(f"error decoding YAML: {error}") from error
-    wanted = api_version(call.resource, call.version)
+    if found.warnings and validation == decode.STRICT:
+        listed = "".join(f"\n  {warning}" for warning in found.warnings)
+        raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{listed}")
+    if validation != decode.IGNORE:
+        call.warnings += found.warnings
+    return found.obj
+
+
+def check_version(applied: Object, wanted: str) -> None:
+    """400 for a configuration of another version of the kind than the URL's."""
     given = applied.get("apiVersion") or ""
     if given and given != wanted and given.rpartition("/")[0] == wanted.rpartition("/")[0]:
         raise bad_request(f"Incorrect version specified in apply patch. Specified patch version: {given}, expected: {wanted}")
-    return applied
-

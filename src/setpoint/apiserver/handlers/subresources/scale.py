@@ -7,10 +7,13 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import selectors
-from setpoint.api.machinery.status import StatusError, bad_request, invalid, invalid_object
+from setpoint.api.machinery.fields import applying as fields
+from setpoint.api.machinery.status import invalid, invalid_object
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
+from setpoint.apiserver.generic_store.objects import api_version
+from setpoint.apiserver.handlers import apply as applying
 from setpoint.apiserver.handlers import patch as patching
 from setpoint.apiserver.handlers.update import check_identity, check_uid
 from setpoint.apiserver.negotiation import accepted, body_type
@@ -40,7 +43,9 @@ async def handle(call: Call) -> Response:
 
 async def _patch(call: Call) -> Response:
     media = patching.patch_type(call)
-    options = write_options(call.request, "PatchOptions", apply=media == patching.APPLY_YAML)
+    if media == patching.APPLY_YAML:
+        return await _apply(call)
+    options = write_options(call.request, "PatchOptions")
     patch = patching.read_patch(call.request.body, media)
 
     def patched(current: Object) -> Object:
@@ -57,6 +62,39 @@ async def _patch(call: Call) -> Response:
     return await _write(call, options, patched)
 
 
+async def _apply(call: Call) -> Response:
+    """Server-side apply of a Scale: an apply of the parent's `spec.replicas` under the subresource's name."""
+    options = write_options(call.request, "PatchOptions", apply=True)
+    scale = applying.read(call, options.validation)
+    fields.check(scale, _VERSION, _KIND)
+    scale.setdefault("metadata", {})
+    manager = manager_of(options, call.request)
+    resource, store, wanted = call.resource, call.store, api_version(call.resource, call.version)
+
+    async def compute(old: Object) -> Object:
+        check_identity(call, scale)
+        _check_replicas(call, scale)
+        configuration = {"apiVersion": wanted, "kind": resource.kind, "metadata": {"name": call.info.name}}
+        replicas = (scale.get("spec") or {}).get("replicas")
+        if replicas is not None:
+            configuration["spec"] = {"replicas": replicas}
+        live = store.codec.served(old, call.version)
+        merged = ownership.apply(call, live, configuration, manager, force=bool(options.force))
+        return call.bodies.complete(merged, resource, call.version, resource.strategy, store.codec)
+
+    change = updating.Update(name=call.info.name, compute=compute, strategy=resource.strategy, patch=True)
+    outcome = await updating.update(store, call.context("UPDATE", options), change)
+    return answers.value_answer(call, scale_of(_object(outcome.record), resource))
+
+
+def _check_replicas(call: Call, scale: Object) -> int:
+    replicas: int = (scale.get("spec") or {}).get("replicas") or 0
+    if replicas < 0:
+        error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid_object("autoscaling", _KIND, call.info.name, [error])
+    return replicas
+
+
 def _decode(call: Call, body: bytes, media: str, options: WriteOptions) -> tuple[Object, list[str]]:
     return call.bodies.decode_as(body, media, _DEFINITION, _KIND, _VERSION, options.validation)
 
@@ -68,10 +106,7 @@ async def _write(call: Call, options: WriteOptions, make: Any) -> Response:
         scale = make(scale_of(old, call.resource))
         check_identity(call, scale)
         check_uid(call, scale["metadata"].get("uid"), old["metadata"]["uid"])
-        replicas = (scale.get("spec") or {}).get("replicas") or 0
-        if replicas < 0:
-            error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-            raise invalid_object("autoscaling", _KIND, call.info.name, [error])
+        replicas = _check_replicas(call, scale)
         metadata = {**old["metadata"], "resourceVersion": scale["metadata"].get("resourceVersion") or ""}
         return {**old, "metadata": metadata, "spec": {**old.get("spec", {}), "replicas": replicas}}
 
@@ -110,6 +145,3 @@ def _selector(spec: Object, resource: ServedResource) -> str:
         return str(selectors.from_labels(selector))
     return selectors.to_string(selector)
 
-
-def refuse(message: str) -> StatusError:
-    return bad_request(message)
