@@ -87,7 +87,7 @@ class Cycle:
             diagnosis.pre_filter_message = refusal.message
             diagnosis.blame(refusal)
             return []
-        refuse = self._profile.filters(state)
+        refuse = self._profile.remembering_filters(state)
         promised = self._promised_node(pod, state, refuse)
         if promised is not None:
             return [promised]
@@ -111,9 +111,10 @@ class Cycle:
         feasible: list[NodeInfo] = []
         start = self._next % len(nodes) if nodes else 0
         looked_at = 0
+        crowded = bool(len(self._nominator))
         for node in (*nodes[start:], *nodes[:start]):
             looked_at += 1
-            status = self._check(pod, state, node, refuse)
+            status = self._check(pod, state, node, refuse) if crowded else refuse(pod, node)
             if status is not None:
                 if status.code is Code.ERROR:
                     raise CycleError(f'running "{status.plugin}" filter plugin: {status.message}')
@@ -134,7 +135,7 @@ class Cycle:
             for info in ahead:
                 if info.key not in crowded.pods:
                     crowded.add_pod(info)
-            status = refuse(pod, crowded)
+            status = self._profile.filters(state)(pod, crowded)
             if status is not None:
                 return status
         return refuse(pod, node)

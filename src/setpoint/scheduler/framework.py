@@ -11,7 +11,7 @@ plugin keeps nothing of a pod between cycles except in `CycleState`.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -92,9 +92,17 @@ class Victims:
 
 
 class Plugin(Protocol):
-    """Every plugin has Kubernetes' name for it."""
+    """Every plugin has Kubernetes' name for it.
+
+    A plugin with `local = True` promises that its Filter and Score go by nothing but the pod's shape (`PodInfo.shape`) and the
+    node with its pods: then they are not asked again for the next pod of the same template while the node stays as it is.
+    """
 
     name: str
+
+
+def is_local(plugin: Plugin) -> bool:
+    return getattr(plugin, "local", False) is True
 
 
 @runtime_checkable
@@ -204,6 +212,3 @@ def default_normalize(scores: list[int], *, reverse: bool = False) -> list[int]:
         return [MAX_SCORE] * len(scores) if reverse else scores
     scaled = [MAX_SCORE * score // greatest for score in scores]
     return [MAX_SCORE - score for score in scaled] if reverse else scaled
-
-
-Weights = Mapping[str, int]

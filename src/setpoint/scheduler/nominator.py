@@ -15,6 +15,9 @@ class Nominator:
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
 
+    def __len__(self) -> int:
+        return len(self._node_of)
+
     def nominate(self, info: PodInfo, node: str) -> None:
         self.drop(info.key)
         self._by_node.setdefault(node, {})[info.key] = info

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from setpoint.api.types.core_v1 import Pod
@@ -26,17 +28,30 @@ from setpoint.scheduler.framework import (
     Reserve,
     Score,
     Victims,
+    is_local,
 )
 from setpoint.scheduler.registry import DEFAULT_PROFILE, PLUGINS, Enabled, Factory
-from setpoint.scheduler.snapshot import NodeInfo
+from setpoint.scheduler.snapshot import NodeInfo, Verdict
 from setpoint.scheduler.status import Code, Diagnosis, Status, failed, unschedulable
 
 T = TypeVar("T")
+Refuse = Callable[[Pod, NodeInfo], Status | None]
 Points = list[tuple[str, T]]
 
 
 def _named(status: Status, plugin: str) -> Status:
     return status if status.plugin == plugin else Status(status.code, status.reasons, plugin)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scorer:
+    """A Score plugin of a profile."""
+
+    name: str
+    score: Callable[[CycleState, Pod, NodeInfo], int]
+    normalize: Callable[[CycleState, Pod, list[int]], list[int]] | None
+    weight: int
+    local: bool
 
 
 class Profile:
@@ -50,11 +65,14 @@ class Profile:
         self.pre_enqueue_plugins: Points[PreEnqueue] = _those(made, PreEnqueue)
         self._pre_filters: Points[PreFilter] = _those(made, PreFilter)
         self._filters: Points[Filter] = _those(made, Filter)
+        # Only what comes before the first filter that looks further is local: the order decides which reason a node gives.
+        locals_first = itertools.takewhile(lambda point: is_local(point[1]), _those(made, Filter))
+        self._local_filters: Points[Filter] = [*locals_first]
+        self._other_filters = self._filters[len(self._local_filters) :]
         self._post_filters: Points[PostFilter] = _those(made, PostFilter)
         self._pre_scores: Points[PreScore] = _those(made, PreScore)
         weights = {each.name: each.weight for each in enabled}
-        scores: Points[Score] = _those(made, Score)
-        self._scores = [(name, plugin, weights[name]) for name, plugin in scores]
+        self._scores = [_scorer(plugin, weights[plugin.name]) for plugin in made if isinstance(plugin, Score)]
         self._reserves: Points[Reserve] = _those(made, Reserve)
         self._permits: Points[Permit] = _those(made, Permit)
         self._pre_binds: Points[PreBind] = _those(made, PreBind)
@@ -91,16 +109,24 @@ class Profile:
                 narrowed.add(name)
         return nodes, narrowed, None
 
-    def filters(self, state: CycleState) -> Callable[[Pod, NodeInfo], Status | None]:
+    def filters(self, state: CycleState) -> Refuse:
         """The filters that this cycle needs, as one function: the first refusal counts."""
-        active = [(name, plugin.filter) for name, plugin in self._filters if name not in state.skip_filter]
+        return _chain(state, self._filters)
+
+    def remembering_filters(self, state: CycleState) -> Refuse:
+        """The same, for nodes as they are: what local filters said of the shape before is not asked again."""
+        local = _chain(state, self._local_filters)
+        other = _chain(state, self._other_filters) if self._other_filters else None
+        shape = state.info.shape
 
         def run(pod: Pod, node: NodeInfo) -> Status | None:
-            for name, refuse in active:
-                status = refuse(state, pod, node)
-                if status is not None:
-                    return _named(status, name)
-            return None
+            verdict = node.verdicts.get(shape)
+            if verdict is None:
+                verdict = Verdict(local(pod, node))
+                node.remember(shape, verdict)
+            if verdict.refusal is not None or other is None:
+                return verdict.refusal
+            return other(pod, node)
 
         return run
 
@@ -125,14 +151,16 @@ class Profile:
             if status.code is not Code.SKIP:
                 return _named(status, name)
             state.skip_score.add(name)
-        totals = [0] * len(nodes)
-        for name, plugin, weight in self._scores:
-            if name in state.skip_score:
-                continue
-            scores = [plugin.score(state, pod, node) for node in nodes]
-            if isinstance(plugin, Normalize):
-                scores = plugin.normalize(state, pod, scores)
-            totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
+        active = [each for each in self._scores if each.name not in state.skip_score]
+        plain = [each for each in active if each.local and each.normalize is None]
+        scaled = [each for each in active if each.local and each.normalize is not None]
+        verdicts = [_scored(state, pod, node, plain, scaled) for node in nodes]
+        totals = [verdict.score or 0 for verdict in verdicts]
+        for index, each in enumerate(scaled):
+            _add(totals, each, state, pod, [verdict.unscaled[index] for verdict in verdicts])
+        for each in active:
+            if not each.local:
+                _add(totals, each, state, pod, [each.score(state, pod, node) for node in nodes])
         return totals
 
     def reserve(self, state: CycleState, pod: Pod, node: str) -> Status | None:
@@ -181,6 +209,43 @@ class Profile:
     def post_bind(self, state: CycleState, pod: Pod, node: str) -> None:
         for _, plugin in self._post_binds:
             plugin.post_bind(state, pod, node)
+
+
+def _chain(state: CycleState, filters: Points[Filter]) -> Refuse:
+    active = [(name, plugin.filter) for name, plugin in filters if name not in state.skip_filter]
+
+    def run(pod: Pod, node: NodeInfo) -> Status | None:
+        for name, refuse in active:
+            status = refuse(state, pod, node)
+            if status is not None:
+                return _named(status, name)
+        return None
+
+    return run
+
+
+def _scorer(plugin: Any, weight: int) -> _Scorer:
+    normalize = plugin.normalize if isinstance(plugin, Normalize) else None
+    return _Scorer(plugin.name, plugin.score, normalize, weight, is_local(plugin))
+
+
+def _scored(state: CycleState, pod: Pod, node: NodeInfo, plain: Sequence[_Scorer], scaled: Sequence[_Scorer]) -> Verdict:
+    """The node's verdict with the scores that need no other node."""
+    verdict = node.verdicts.get(state.info.shape) or Verdict(None)
+    if verdict.score is None:
+        verdict.score = sum(each.weight * each.score(state, pod, node) for each in plain)
+        verdict.unscaled = tuple(each.score(state, pod, node) for each in scaled)
+    return verdict
+
+
+def _add(totals: list[int], scorer: _Scorer, state: CycleState, pod: Pod, scores: list[int]) -> None:
+    """Add a plugin's scores, normalised and weighted; where all are equal they decide nothing."""
+    if min(scores) == max(scores):
+        return
+    if scorer.normalize is not None:
+        scores = scorer.normalize(state, pod, scores)
+    for index, score in enumerate(scores):
+        totals[index] += scorer.weight * score
 
 
 def _those(plugins: Sequence[Plugin], point: Any) -> list[tuple[str, Any]]:

@@ -9,13 +9,19 @@ again by the informer. A failed binding forgets them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Self
+
+import msgspec
 
 from setpoint.api.types.core_v1 import ContainerPort, Node, Pod
 from setpoint.scheduler.resources import DEFAULTS, PODS, Amounts, add, amounts, pod_requests, subtract
+from setpoint.scheduler.status import Status
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the word for every address of the host
+SHAPES = 16  # how many shapes of pods a node remembers verdicts of
 PortKey = tuple[str, str, int]
 
 
@@ -39,7 +45,7 @@ def pod_key(pod: Pod) -> str:
 class PodInfo:
     """A pod with what is computed of it once."""
 
-    __slots__ = ("key", "non_zero", "pod", "ports", "requests")
+    __slots__ = ("_shape", "key", "non_zero", "pod", "ports", "requests")
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
@@ -47,12 +53,44 @@ class PodInfo:
         self.requests = pod_requests(pod)
         self.non_zero = pod_requests(pod, DEFAULTS)
         self.ports = host_ports(pod)
+        self._shape: bytes | None = None
+
+    @property
+    def shape(self) -> bytes:
+        """All of the pod that plugins may judge a single node by: pods of one template have the same."""
+        if self._shape is None:
+            spec = self.pod.spec
+            images = [container.image for container in (*spec.init_containers, *spec.containers)]
+            parts = (self.requests, self.non_zero, self.ports, spec.node_name, spec.node_selector, spec.tolerations, images)
+            affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+            self._shape = msgspec.msgpack.encode((parts, affinity))
+        return self._shape
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What the local plugins said of a shape of pods on a node; it holds until the node or its pods change."""
+
+    refusal: Status | None
+    score: int | None = None
+    unscaled: tuple[int, ...] = ()
 
 
 class NodeInfo:
     """A node, the pods on it, and their sums."""
 
-    __slots__ = ("allocatable", "allowed_pods", "image_sizes", "name", "node", "non_zero", "pods", "ports", "requested")
+    __slots__ = (
+        "allocatable",
+        "allowed_pods",
+        "image_sizes",
+        "name",
+        "node",
+        "non_zero",
+        "pods",
+        "ports",
+        "requested",
+        "verdicts",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -64,6 +102,7 @@ class NodeInfo:
         self.requested: Amounts = {}
         self.non_zero: Amounts = {}
         self.ports: dict[PortKey, int] = {}
+        self.verdicts: dict[bytes, Verdict] = {}
 
     @property
     def known(self) -> Node:
@@ -74,12 +113,14 @@ class NodeInfo:
 
     def set_node(self, node: Node) -> None:
         self.node = node
+        self.verdicts.clear()
         self.allocatable = amounts(node.status.allocatable)
         self.allowed_pods = self.allocatable.get(PODS, 0)
         self.image_sizes = {name: image.size_bytes for image in node.status.images for name in image.names}
 
     def add_pod(self, info: PodInfo) -> None:
         self.pods[info.key] = info
+        self.verdicts.clear()
         add(self.requested, info.requests)
         add(self.non_zero, info.non_zero)
         for port in info.ports:
@@ -89,6 +130,7 @@ class NodeInfo:
         info = self.pods.pop(key, None)
         if info is None:
             return None
+        self.verdicts.clear()
         subtract(self.requested, info.requests)
         subtract(self.non_zero, info.non_zero)
         for port in info.ports:
@@ -96,6 +138,11 @@ class NodeInfo:
             if not self.ports[port]:
                 del self.ports[port]
         return info
+
+    def remember(self, shape: bytes, verdict: Verdict) -> None:
+        if len(self.verdicts) >= SHAPES:
+            self.verdicts.clear()
+        self.verdicts[shape] = verdict
 
     def clone(self) -> Self:
         """A copy to try pods out on; the node and the PodInfos are shared."""
@@ -115,6 +162,7 @@ class Snapshot:
         self._listed: list[NodeInfo] | None = None
         self._places: dict[str, str] = {}
         self._assumed: dict[str, PodInfo] = {}
+        self.image_nodes: Counter[str] = Counter()  # how many nodes have an image
 
     # ---- nodes
 
@@ -133,13 +181,17 @@ class Snapshot:
         info = self._info(node.metadata.name)
         if info.node is None:
             self._listed = None
+        else:
+            self.image_nodes.subtract(info.image_sizes.keys())
         info.set_node(node)
+        self.image_nodes.update(info.image_sizes.keys())
 
     def remove_node(self, name: str) -> None:
         """The pods on it may be heard of after it is gone: they keep its entry alive, unlisted."""
         info = self._nodes.get(name)
-        if info is None:
+        if info is None or info.node is None:
             return
+        self.image_nodes.subtract(info.image_sizes.keys())
         info.node = None
         self._listed = None
         self._drop_if_empty(info)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle
 from setpoint.scheduler.snapshot import NodeInfo, Snapshot
+from setpoint.scheduler.status import SKIP, Status
 
 MEGABYTE = 1024 * 1024
 SMALLEST = 23 * MEGABYTE  # images up to this size, per container, are not worth a detour
@@ -24,6 +27,11 @@ class ImageLocality:
     def __init__(self, handle: Handle) -> None:
         self._snapshot = handle.snapshot
 
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
+        having = self._snapshot.image_nodes
+        known = any(having[normalized_name(each.image)] for each in (*pod.spec.init_containers, *pod.spec.containers))
+        return None if known else SKIP
+
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         if not node.image_sizes:
             return 0
@@ -39,6 +47,4 @@ def _spread_size(snapshot: Snapshot, node: NodeInfo, image: str) -> int:
     size = node.image_sizes.get(image, 0)
     if not size:
         return 0
-    nodes = snapshot.nodes
-    having = sum(image in each.image_sizes for each in nodes)
-    return int(size * (having / len(nodes)))
+    return int(size * (snapshot.image_nodes[image] / len(snapshot.nodes)))

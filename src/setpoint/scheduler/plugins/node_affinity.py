@@ -25,6 +25,7 @@ class NodeAffinity:
     """See the module."""
 
     name = "NodeAffinity"
+    local = True
 
     def __init__(self, handle: Handle) -> None: ...
 

@@ -17,6 +17,7 @@ class NodeName:
     """See the module."""
 
     name = "NodeName"
+    local = True
 
     def __init__(self, handle: Handle) -> None: ...
 

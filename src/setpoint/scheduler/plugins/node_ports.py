@@ -29,6 +29,7 @@ class NodePorts:
     """See the module."""
 
     name = "NodePorts"
+    local = True
 
     def __init__(self, handle: Handle) -> None: ...
 

@@ -19,6 +19,7 @@ class NodeResourcesBalancedAllocation:
     """See the module."""
 
     name = "NodeResourcesBalancedAllocation"
+    local = True
 
     def __init__(self, handle: Handle) -> None: ...
 

@@ -40,6 +40,7 @@ class NodeResourcesFit:
     """See the module."""
 
     name = "NodeResourcesFit"
+    local = True
 
     def __init__(self, handle: Handle) -> None: ...
 

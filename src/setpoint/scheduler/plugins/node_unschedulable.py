@@ -19,6 +19,7 @@ class NodeUnschedulable:
     """See the module."""
 
     name = "NodeUnschedulable"
+    local = True
 
     def __init__(self, handle: Handle) -> None: ...
 

@@ -24,6 +24,7 @@ class TaintToleration:
     """See the module."""
 
     name = "TaintToleration"
+    local = True
 
     def __init__(self, handle: Handle) -> None: ...
 
