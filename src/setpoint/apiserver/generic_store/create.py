@@ -65,8 +65,7 @@ async def _create(store: GenericStore, context: Context, obj: Object, own: Calla
         raise store.invalid(meta.get("name", ""), errors)
     await store.admission.validate(request)
     context.warnings += strategy.warnings_on_create(context, obj)
-    strategy.canonicalise(obj)
-    store.canonical(obj)
+    store.finish(obj, strategy)
     release = await begin(store, "begin_create", context, obj, None)
     try:
         record = await _write(store, context, obj)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from setpoint.api.machinery import status
@@ -16,7 +17,7 @@ from setpoint.apiserver.generic_store.objects import Codec
 from setpoint.kit.clock import Clock, rfc3339
 from setpoint.registry.admission.request import Admission, AdmissionRequest
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import Context, Object
+from setpoint.registry.strategy import Context, Object, Strategy
 from setpoint.storage import protocol
 from setpoint.storage.protocol import Record, Store
 
@@ -33,6 +34,13 @@ class Outcome:
     record: Record
     created: bool = False
     deleted: bool = False
+
+
+@cache
+def _is_plain(kind: type[Strategy]) -> bool:
+    """Whether a strategy changes nothing by itself."""
+    hooks = ("default", "prepare_for_create", "prepare_for_update", "canonicalise")
+    return all(getattr(kind, hook) is getattr(Strategy, hook) for hook in hooks)
 
 
 class NoAdmission:
@@ -87,6 +95,12 @@ class GenericStore:
             old=old,
             options=context.options,
         )
+
+    def finish(self, obj: Object, strategy: Strategy) -> None:
+        """Bring an object that passed validation into its stored form. What no hook has touched is in it already."""
+        strategy.canonicalise(obj)
+        if not _is_plain(type(strategy)):
+            self.canonical(obj)
 
     # --- errors ---
 

@@ -93,8 +93,7 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
         raise store.invalid(change.name, errors)
     await store.admission.validate(request)
     warnings += strategy.warnings_on_update(context, obj, old)
-    strategy.canonicalise(obj)
-    store.canonical(obj)
+    store.finish(obj, strategy)
     if deleting.finished(store, obj, old):
         outcome = await deleting.remove(store, context, current, obj)
     elif same(obj, old):

@@ -14,7 +14,9 @@ SECONDS = "2006-01-02T15:04:05Z07:00"
 MICROS = "2006-01-02T15:04:05.000000Z07:00"
 ZERO = "0001-01-01T00:00:00Z"
 
-_plain = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{6})?Z").fullmatch
+#: every day but 29 February, which is left to the slow reader
+_DAY = r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+_plain = re.compile(rf"\d{{4}}-{_DAY}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{{6}})?Z").fullmatch
 #: the elements of the layout: digits wanted, the layout's own text, the greatest value and its name
 _ELEMENTS = (
     (4, "2006", 9999, "year"),
