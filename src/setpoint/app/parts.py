@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from setpoint.app.options import Options
 from setpoint.client.client import Client
 from setpoint.kit.clock import Clock
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.pki import Authority
+    from setpoint.apiserver.pki import Authority, KeyPair
     from setpoint.controllers.certificates.reconciler import Requested, Signer
     from setpoint.controllers.manager import ControllerManager
     from setpoint.node.simulated.fleet import SimulatedNodes
+
+
+class Runs(Protocol):
+    """A part: `run` works until it is cancelled."""
+
+    async def run(self) -> None: ...
 
 
 def controller_manager(options: Options, authority: Authority, client: Client, clock: Clock) -> ControllerManager:
@@ -42,9 +49,45 @@ def signer(authority: Authority) -> Signer:
     return Signer(subject, sign)
 
 
+def node_agent(options: Options, name: str, serving: KeyPair, ca: Path, url: str, client: Client, clock: Clock) -> Runs:
+    """One node of this machine, with processes as containers."""
+    from urllib.parse import urlsplit
+
+    from setpoint.node.agent import Agent
+    from setpoint.node.options import AgentOptions
+
+    timings, where = options.timings, urlsplit(url)
+    chosen = AgentOptions(
+        name=name,
+        directory=options.data_dir / "nodes" / name,
+        pod_cidr=pod_range(options.node_names.index(name) if name in options.node_names else 0),
+        serving_certificate=serving.certificate,
+        serving_key=serving.key,
+        ca=ca,
+        api_host=where.hostname or "127.0.0.1",
+        api_port=where.port or 443,
+        lease_seconds=timings.lease_seconds,
+        heartbeat_period=timings.heartbeat_period,
+        status_report_period=timings.status_report_period,
+    )
+    return Agent(chosen, client, clock)
+
+
+def pod_range(index: int) -> str:
+    """A node's part of 127.64.0.0/10: 64 nodes of 65,534 pods each, and then from the start again."""
+    return f"127.{64 + index % 64}.0.0/16"
+
+
 def simulated_nodes(options: Options, client: Client, clients: Callable[[str], Client], clock: Clock) -> SimulatedNodes:
     """All nodes of the cluster in one part, without processes."""
     from setpoint.node.simulated.fleet import SimulatedNodes
     from setpoint.node.simulated.node_objects import NodeSpec
 
     return SimulatedNodes(client, clock, [NodeSpec(name) for name in options.node_names], clients=clients)
+
+
+def scheduler(client: Client, clock: Clock) -> Runs:
+    """The scheduler, with its own informers."""
+    from setpoint.scheduler.scheduler import Scheduler
+
+    return Scheduler(client, clock)

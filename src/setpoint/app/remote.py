@@ -43,6 +43,30 @@ async def run_controllers(options: Options, stop: asyncio.Event) -> None:
         await scheduler_transport.close()
 
 
+async def run_node(name: str, options: Options, stop: asyncio.Event) -> None:
+    """One node agent (or all simulated nodes) until `stop` is set."""
+    from setpoint.apiserver.pki import KeyPair
+
+    data, clock = DataDir(options.data_dir), RealClock()
+    client, transport = connect(data.component_kubeconfig(name), "kubelet")
+    serving = KeyPair(data.pki / f"node-{name}.crt", data.pki / f"node-{name}.key")
+    agent = parts.node_agent(options, name, serving, data.pki / "ca.crt", transport.access.server, client, clock)
+    try:
+        await _until_stopped(stop, {name: agent.run})
+    finally:
+        await transport.close()
+
+
+async def run_simulated(options: Options, stop: asyncio.Event) -> None:
+    """All simulated nodes until `stop` is set; they share one connection, by the administrator's identity."""
+    client, transport = connect(DataDir(options.data_dir).admin_kubeconfig, "kubelet")
+    fleet = parts.simulated_nodes(options, client, lambda _: client, RealClock())
+    try:
+        await _until_stopped(stop, {"nodes": fleet.run})
+    finally:
+        await transport.close()
+
+
 async def _until_stopped(stop: asyncio.Event, loops: dict[str, Callable[[], Awaitable[None]]]) -> None:
     clock = RealClock()
     async with Tasks("setpoint") as tasks:

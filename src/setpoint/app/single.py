@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Callable
 
-from setpoint.api.machinery.user import UserInfo
 from setpoint.app import identities, parts
 from setpoint.app.api_server import ApiServer
 from setpoint.app.options import Options, StartError
@@ -34,10 +32,9 @@ async def run_single(options: Options, started_at: float, stop: asyncio.Event) -
         async with Tasks("setpoint") as tasks:
             tasks.start("loop lag", looplag.watch())
             start_loops(tasks, server, clock)
-            nodes = start_nodes(tasks, server, clock)
+            start_nodes(tasks, server, clock)
             await _announce(server, options, started_at)
             await stop.wait()
-            await nodes()
             tasks.stop()
     finally:
         await server.stop()
@@ -55,14 +52,22 @@ def start_loops(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
         tasks.loop("scheduler", parts.scheduler(client, clock).run, clock=clock)
 
 
-def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock) -> Callable[[], asyncio.Future[None]]:
-    """The node agents; what is returned ends them and their pods' processes."""
+def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
+    """The node agents, each by its own identity."""
+    options = server.options
 
     def client(name: str) -> Client:
-        user: UserInfo = identities.user(identities.node_user(name), identities.NODES)
-        return server.client(user, "kubelet")
+        return server.client(identities.user(identities.node_user(name), identities.NODES), "kubelet")
 
-    return parts.start_nodes(tasks, server, client, clock)
+    if options.runtime == "simulated":
+        if options.nodes:
+            watching = server.client(identities.user("system:simulated-nodes", identities.NODES), "simulated-nodes")
+            tasks.loop("nodes", parts.simulated_nodes(options, watching, client, clock).run, clock=clock)
+        return
+    for name in options.node_names:
+        serving = identities.node_serving(server, name)
+        agent = parts.node_agent(options, name, serving, server.authority.certificate_file, server.url, client(name), clock)
+        tasks.start(name, agent.run())
 
 
 async def _announce(server: ApiServer, options: Options, started_at: float) -> None:

@@ -28,7 +28,7 @@ from setpoint.kit.tasks import Tasks
 
 log = logs.get_logger("app.split")
 
-API_SERVER, CONTROLLERS = "apiserver", "controllers"
+API_SERVER, CONTROLLERS, SIMULATED = "apiserver", "controllers", "nodes"
 _READY_SECONDS = 30.0
 _STOP_SECONDS = 35.0
 
@@ -44,7 +44,7 @@ async def run_split(options: Options, log_level: str, started_at: float, stop: a
             await launcher.start(tasks, API_SERVER)
             await _until_served(launcher, data)
             await launcher.start(tasks, CONTROLLERS)
-            for name in options.node_names:
+            for name in node_parts(options):
                 await launcher.start(tasks, name)
             await _until_ready(launcher, data, options)
             url = data.address_file.read_text().strip()
@@ -54,6 +54,13 @@ async def run_split(options: Options, log_level: str, started_at: float, stop: a
         finally:
             await launcher.stop()
             tasks.stop()
+
+
+def node_parts(options: Options) -> tuple[str, ...]:
+    """The processes that nodes run in: one each, or one for all simulated ones."""
+    if options.runtime == "simulated":
+        return (SIMULATED,) if options.nodes else ()
+    return options.node_names
 
 
 class Launcher:
@@ -131,6 +138,8 @@ async def run_component(name: str, options: Options, stop: asyncio.Event) -> Non
 
     if name == CONTROLLERS:
         await remote.run_controllers(options, stop)
+    elif name == SIMULATED and options.runtime == "simulated":
+        await remote.run_simulated(options, stop)
     elif name in options.node_names:
         await remote.run_node(name, options, stop)
     else:
