@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -101,7 +102,9 @@ class VirtualClock:
 
     def _sleeper(self, seconds: float) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (self._elapsed + seconds, next(self._order), future))
+        # At least the next float: a sleep too short to be told from now would let a loop of "not yet" never end.
+        due = max(self._elapsed + seconds, math.nextafter(self._elapsed, math.inf))
+        heapq.heappush(self._sleepers, (due, next(self._order), future))
         return future
 
     def next_due(self) -> float | None:
