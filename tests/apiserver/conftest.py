@@ -6,6 +6,7 @@ from urllib.parse import parse_qs
 
 import orjson
 import pytest
+
 from setpoint.api.machinery.schema import trees
 from setpoint.api.machinery.user import ADMIN
 from setpoint.apiserver.pipeline import Pipeline

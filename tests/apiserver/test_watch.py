@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import orjson
@@ -12,7 +12,7 @@ CONFIGMAPS = "/api/v1/namespaces/ns1/configmaps"
 class Watching:
     """Reads a watch event by event, on virtual time."""
 
-    def __init__(self, api: Any, stream: AsyncIterator[bytes]) -> None:
+    def __init__(self, api: Any, stream: AsyncGenerator[bytes, None]) -> None:
         self.api = api
         self.stream = stream
         self.events: list[Any] = []

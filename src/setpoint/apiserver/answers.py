@@ -61,7 +61,7 @@ def object_answer(call: Call, record: Record, status: int = 200) -> Response:
     """One object."""
     form = call.form
     if not form.kind:
-        value = call.store.codec.bytes(record, call.version)
+        value = call.store.codec.json(record, call.version)
         if form.media == JSON and not form.pretty:
             return Response(status, JSON_HEADERS, value, warnings=call.warnings)
         return Response(status, headers(form), encode(orjson.loads(value), form), warnings=call.warnings)

@@ -51,7 +51,9 @@ class Bodies:
                 self._nodes[name] = None
         return self._nodes[name]
 
-    def decode(self, body: bytes, media: str, resource: ServedResource, version: str, validation: str) -> tuple[Object, list[str]]:
+    def decode(
+        self, body: bytes, media: str, resource: ServedResource, version: str, validation: str
+    ) -> tuple[Object, list[str]]:
         """An object of the URL's kind and version, canonical; and warnings. Raises 400."""
         node = self.node(resource, version)
         return self._decode(body, media, node, resource.kind, api_version(resource, version), validation)
@@ -66,9 +68,7 @@ class Bodies:
         if media == _PROTOBUF:
             body = _from_protobuf(body, node, kind)
             media = "application/json"
-        decoded = decode.decode(
-            body, media, node, kind=kind, api_version=wanted, validation=validation, known=self._is_known
-        )
+        decoded = decode.decode(body, media, node, kind=kind, api_version=wanted, validation=validation, known=self._is_known)
         obj = _complete(decoded.obj, kind, wanted)
         if b"managedFields" in body:
             _keep_reset(obj, body)
@@ -86,7 +86,9 @@ class Bodies:
 
         return canonicalise(obj, node)
 
-    def patched(self, patched: Any, patch: bytes, resource: ServedResource, version: str, validation: str) -> tuple[Object, list[str]]:
+    def patched(
+        self, patched: Any, patch: bytes, resource: ServedResource, version: str, validation: str
+    ) -> tuple[Object, list[str]]:
         """What a JSON or merge patch made, decoded as Kubernetes does: from its JSON. Raises 422.
 
         Repeated names are complained about where they are: in the patch.
@@ -96,7 +98,9 @@ class Bodies:
         expected = decode.Expected(kind, wanted, self._is_known)
         repeated = _patch_complaints(patch) if validation != decode.IGNORE else []
         try:
-            decoded = decode.read(text, "application/json", self.node(resource, version), validation=decode.WARN, expected=expected)
+            decoded = decode.read(
+                text, "application/json", self.node(resource, version), validation=decode.WARN, expected=expected
+            )
         except decode.DecodeError as error:
             raise invalid_result(text.decode(), str(error)) from error
         complaints = repeated + decoded.warnings

@@ -21,7 +21,7 @@ _META_VERSIONS = ("v1", "v1beta1")
 
 
 class Form(NamedTuple):
-    """How to answer: media type, the conversion (`Table`, `PartialObjectMetadata`, `PartialObjectMetadataList`) and its version."""
+    """How to answer: media type, conversion (`Table`, `PartialObjectMetadata`, `PartialObjectMetadataList`) and its version."""
 
     media: str = JSON
     kind: str = ""

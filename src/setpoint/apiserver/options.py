@@ -120,11 +120,10 @@ def _check_watch(options: ListOptions) -> list[FieldError]:
     field = "resourceVersionMatch"
     if options.match and options.initial_events is None:
         errors.append(forbidden(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
-    if options.initial_events is not None:
-        if options.match != "NotOlderThan":
-            errors.append(forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
-            if options.match:
-                errors.append(not_supported(field, options.match, ("NotOlderThan",)))
+    if options.initial_events is not None and options.match != "NotOlderThan":
+        errors.append(forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+        if options.match:
+            errors.append(not_supported(field, options.match, ("NotOlderThan",)))
     if options.continue_token:
         errors.append(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
     return errors

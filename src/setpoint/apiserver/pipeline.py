@@ -63,7 +63,6 @@ class Pipeline:
         admission: Admission | None = None,
         authorizer: Authorizer | None = None,
         issuer: Issuer | None = None,
-        in_flight: InFlight | None = None,
         minor: str = "1.36",
     ) -> None:
         self.clock = clock
@@ -74,7 +73,7 @@ class Pipeline:
         self.authorizer = authorizer
         self.issuer = issuer
         self.measure = Measure()
-        self.in_flight = in_flight or InFlight()
+        self.in_flight = InFlight()
         self.stores: dict[tuple[str, str], GenericStore] = {}
         self._handlers: dict[str, Handler] = {}
         self._subresources: dict[str, Handler] = {}
@@ -249,4 +248,3 @@ def _timed_out() -> StatusError:
         "Timeout: request did not complete within the allotted timeout",
         {},
     )
-

@@ -92,4 +92,3 @@ def _row(call: Call, layout: Table, record: Record, content: str, now: float) ->
     else:
         row["object"] = partial.one(obj["metadata"], call.form.version)
     return row
-

@@ -16,7 +16,7 @@ from setpoint.storage.protocol import Event, Record
 _INITIAL_END = "k8s.io/initial-events-end"
 
 
-def transition(event: Event, matched_now: bool, matched_before: bool) -> str:
+def transition(matched_now: bool, matched_before: bool) -> str:
     """What an event is for a watcher: ADDED, MODIFIED, DELETED, or nothing (B05)."""
     if matched_now:
         return "MODIFIED" if matched_before else "ADDED"
@@ -45,7 +45,7 @@ class Lines:
             if matches is None:
                 kind = "DELETED" if event.record is None else "ADDED" if event.previous is None else "MODIFIED"
             else:
-                kind = transition(event, self._matched(event.record, matches), self._matched(event.previous, matches))
+                kind = transition(self._matched(event.record, matches), self._matched(event.previous, matches))
             if kind:
                 lines.append(self._event(event, kind))
         return lines[0] if len(lines) == 1 else b"".join(lines)
@@ -78,7 +78,7 @@ class Lines:
     def _object(self, record: Record) -> bytes:
         form = self._form
         if not form.kind:
-            return self._codec.bytes(record, self._version)
+            return self._codec.json(record, self._version)
         if form.kind == "Table":
             from setpoint.apiserver import tables
 

@@ -1,7 +1,7 @@
 """The rules of `metadata`, the same for every kind.
 
-Source: apimachinery `api/validation/objectmeta.go`, Kubernetes `apis/core/validation` (finalizer names), apiserver `registry/rest`
-(create.go, update.go: what the server sets itself).
+Source: apimachinery `api/validation/objectmeta.go`, Kubernetes `apis/core/validation` (finalizer names), apiserver
+`registry/rest` (create.go, update.go: what the server sets itself).
 """
 
 from __future__ import annotations
@@ -139,9 +139,7 @@ def _owner(owner: Mapping[str, Any], field: str) -> list[FieldError]:
     known = version not in ("", "/") and version.count("/") <= 1
     if not known:
         errors.append(invalid(f"{field}.apiVersion", version, "version must not be empty"))
-    for name in ("kind", "name", "uid"):
-        if not owner.get(name):
-            errors.append(invalid(f"{field}.{name}", "", "must not be empty"))
+    errors += [invalid(f"{field}.{name}", "", "must not be empty") for name in ("kind", "name", "uid") if not owner.get(name)]
     if known and version == "v1" and owner.get("kind") == "Event":
         errors.append(invalid(field, _owner_value(owner), "/v1, Kind=Event is disallowed from being an owner"))
     return errors
@@ -193,6 +191,8 @@ def deduplicate_owners(obj: Object) -> list[str]:
     obj["metadata"]["ownerReferences"] = kept
     listed = ", ".join(dict.fromkeys(repeated))
     return [
-        f".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "
-        f"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {listed}"
+        (
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "
+            f"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {listed}"
+        )
     ]

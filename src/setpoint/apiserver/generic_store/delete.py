@@ -146,7 +146,9 @@ def _finalizers(store: GenericStore, deletion: Deletion, old: Object) -> Sequenc
         return present
     policy = deletion.policy()
     if not policy:
-        policy = next(({ORPHAN: "Orphan", FOREGROUND: "Foreground"}[word] for word in present if word in (ORPHAN, FOREGROUND)), "")
+        policy = next(
+            ({ORPHAN: "Orphan", FOREGROUND: "Foreground"}[word] for word in present if word in (ORPHAN, FOREGROUND)), ""
+        )
     if not policy and default == "Orphan":
         policy = default
     wanted = [word for word in present if word not in (ORPHAN, FOREGROUND)]
@@ -201,4 +203,5 @@ def finished(store: GenericStore, obj: Object, old: Object) -> bool:
         return False
     if store.resource.kind == "Namespace" and not store.resource.group:
         return not (obj.get("spec") or {}).get("finalizers")
-    return old["metadata"].get("deletionGracePeriodSeconds") == 0
+    grace: int | None = old["metadata"].get("deletionGracePeriodSeconds")
+    return grace == 0

@@ -75,7 +75,7 @@ class Codec:
         """A stored object in a served version."""
         return obj if self.is_stored(version) else self._change(obj, self._api_versions[version])
 
-    def bytes(self, record: Record, version: str) -> bytes:
+    def json(self, record: Record, version: str) -> bytes:
         """The JSON of a record in a served version; other versions than the stored one are made once per record."""
         wanted = self._api_versions[version]
         if wanted == self.stored_version:
@@ -89,7 +89,7 @@ class Codec:
 
     def item(self, record: Record, version: str) -> bytes:
         """The record as an item of a list: without kind and apiVersion."""
-        value = self.bytes(record, version)
+        value = self.json(record, version)
         start = self._heads[version]
         return b"{" + value[len(start) :] if value.startswith(start) else value
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from setpoint.api.machinery import status
@@ -36,11 +35,10 @@ class Outcome:
     deleted: bool = False
 
 
-@cache
-def _is_plain(kind: type[Strategy]) -> bool:
+def _is_plain(strategy: Strategy) -> bool:
     """Whether a strategy changes nothing by itself."""
     hooks = ("default", "prepare_for_create", "prepare_for_update", "canonicalise")
-    return all(getattr(kind, hook) is getattr(Strategy, hook) for hook in hooks)
+    return all(getattr(type(strategy), hook) is getattr(Strategy, hook) for hook in hooks)
 
 
 class NoAdmission:
@@ -60,9 +58,12 @@ def _as_it_is(obj: Object) -> Object:
 class GenericStore:
     """What handlers write to and read from."""
 
-    def __init__(self, resource: ServedResource, store: Store, clock: Clock, admission: Admission, canonical: Canonical = _as_it_is) -> None:
+    def __init__(
+        self, resource: ServedResource, store: Store, clock: Clock, admission: Admission, canonical: Canonical = _as_it_is
+    ) -> None:
         self.resource = resource
         self.strategy = resource.strategy
+        self._plain = _is_plain(resource.strategy)
         self.codec = Codec(resource)
         self.store = store
         self.clock = clock
@@ -99,7 +100,7 @@ class GenericStore:
     def finish(self, obj: Object, strategy: Strategy) -> None:
         """Bring an object that passed validation into its stored form. What no hook has touched is in it already."""
         strategy.canonicalise(obj)
-        if not _is_plain(type(strategy)):
+        if strategy is not self.strategy or not self._plain:
             self.canonical(obj)
 
     # --- errors ---

@@ -37,7 +37,9 @@ async def handle(call: Call) -> Response:
 
     async def create() -> Object:
         if uid := (applied.get("metadata") or {}).get("uid"):
-            raise store.conflict(info.name, f"uid mismatch: the provided object specified uid {uid}, and no existing object was found")
+            raise store.conflict(
+                info.name, f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            )
         return merge(None)
 
     change = updating.Update(

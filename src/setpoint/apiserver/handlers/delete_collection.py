@@ -6,7 +6,8 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import delete as deleting
-from setpoint.apiserver.handlers import delete, list as listing
+from setpoint.apiserver.handlers import delete
+from setpoint.apiserver.handlers import list as listing
 from setpoint.apiserver.negotiation import accepted
 from setpoint.apiserver.options import list_options
 from setpoint.apiserver.request import Response

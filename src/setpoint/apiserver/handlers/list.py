@@ -105,7 +105,7 @@ async def joined(call: Call, records: Sequence[Record], metadata: dict[str, Any]
     resource, codec, version = call.resource, call.store.codec, call.version
     kind = resource.list_kind or f"{resource.kind}List"
     top = orjson.dumps({"kind": kind, "apiVersion": api_version(resource, version), "metadata": metadata})
-    make = codec.bytes if resource.extra.get("custom") else codec.item
+    make = codec.json if resource.extra.get("custom") else codec.item
     pieces = []
     for first in range(0, len(records), read.SLICE):
         if first:

@@ -1,7 +1,7 @@
 """What is no resource: `/version`, health checks, `/metrics`, the index of paths.
 
-Source: apiserver `server/healthz`, `server/routes`. Health answers to every method; the checks of `/livez` and `/readyz` can be asked
-for one by one, and left out with `exclude`.
+Source: apiserver `server/healthz`, `server/routes`. Health answers to every method; the checks of `/livez` and `/readyz` can be
+asked for one by one, and left out with `exclude`.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Version:
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-async def metrics_page(request: Request) -> Response:
+async def metrics_page(_: Request) -> Response:
     """`/metrics` in Prometheus' text format."""
     return Response(200, {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}, metrics.exposition())
 

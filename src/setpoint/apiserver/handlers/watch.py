@@ -72,9 +72,7 @@ async def _open(call: Call, options: ListOptions, scope: Scope, wanted: int) -> 
     if state:
         if wanted:
             await versions.catch_up(store, wanted)
-        found = await read.find(
-            store, call.store.codec, scope.prefix, revision=0, start="", limit=0, matches=scope.matches
-        )
+        found = await read.find(store, call.store.codec, scope.prefix, revision=0, start="", limit=0, matches=scope.matches)
         initial, after = found.records, found.revision
     else:
         after = wanted or store.revision

@@ -52,7 +52,9 @@ async def handle(call: Call) -> Response:
     await store.admission.admit(store.request(context, "CREATE", binding, None))
     await store.admission.validate(store.request(context, "CREATE", binding, None))
     await _assign(store, context, name, binding)
-    return answers.value_answer(call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201)
+    return answers.value_answer(
+        call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201
+    )
 
 
 def _check(binding: Object, name: str) -> None:

@@ -25,9 +25,7 @@ async def handle(call: Call) -> Response:
     call.form = accepted(call.request, answers.OBJECT_FORMS)
     options = write_options(call.request, "CreateOptions")
     media = body_type(call.request)
-    eviction, warnings = call.bodies.decode_as(
-        call.request.body, media, _DEFINITION, "Eviction", "policy/v1", options.validation
-    )
+    eviction, warnings = call.bodies.decode_as(call.request.body, media, _DEFINITION, "Eviction", "policy/v1", options.validation)
     call.warnings += warnings
     name = call.info.name
     given = eviction["metadata"].get("name")
@@ -48,7 +46,9 @@ async def handle(call: Call) -> Response:
     context = call.context("DELETE", WriteOptions("DeleteOptions", dry_run=dry_run))
     context.subresource = ""
     await deleting.delete(call.store, context, name, deletion)
-    return answers.value_answer(call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201)
+    return answers.value_answer(
+        call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201
+    )
 
 
 def _ignores_budgets(pod: Object) -> bool:
@@ -65,7 +65,9 @@ async def _ask_budgets(call: Call, pod: Object) -> None:
     found = [obj for obj in map(budgets.codec.decode, page.records) if _covers(obj, pod)]
     if len(found) > 1:
         raise StatusError(
-            500, "InternalError", "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+            500,
+            "InternalError",
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
         )
     if found:
         await _take_one(call, found[0], pod)

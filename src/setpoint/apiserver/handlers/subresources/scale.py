@@ -144,4 +144,3 @@ def _selector(spec: Object, resource: ServedResource) -> str:
     if resource.kind == "ReplicationController":
         return str(selectors.from_labels(selector))
     return selectors.to_string(selector)
-
