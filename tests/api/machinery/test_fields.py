@@ -127,6 +127,14 @@ def test_the_status_endpoint_has_entries_of_its_own() -> None:
     }
 
 
+def test_entries_of_scale_have_no_time() -> None:
+    old = created({"k": "v"})
+    new = {**old, "metadata": dict(old["metadata"]), "data": {"k": "w"}}
+    fields.update(old, new, CONFIG_MAP, Write("s", "v1", T1, subresource="scale"))
+    entry = new["metadata"]["managedFields"][0]
+    assert (entry["manager"], entry["subresource"], "time" in entry) == ("s", "scale", False)
+
+
 def test_items_that_stand_twice_in_a_list_are_owned_as_one_mark() -> None:
     env = [{"name": "E", "value": "1"}, {"name": "E", "value": "2"}]
     obj: Json = {

@@ -54,8 +54,8 @@ def apply(live: Json | None, applied: Json, node: Node, write: Write, *, force: 
         result, owners = _over_last_applied(job, owners, conflicts)
     if result is None:
         result = current
-    elif job.who in owners:
-        owners[job.who].time = write.time
+    elif job.who in owners and write.stamp:
+        owners[job.who].time = write.stamp
     result = {**result, "metadata": dict(result.get("metadata") or {})}
     if write.manager == last_applied.KUBECTL:
         last_applied.renew(result, applied)

@@ -170,8 +170,8 @@ def indexed(shape: Shape, items: list[Any]) -> dict[str, list[Any]]:
 # --- whole subtrees ---
 
 _WHOLES: dict[tuple[int, bytes], tuple[Shape, Set]] = {}
-_KEPT = 4096
-_LARGEST = 16_384
+_KEPT = 512
+_LARGEST = 8192
 
 
 def whole(shape: Shape, value: Any) -> Set:

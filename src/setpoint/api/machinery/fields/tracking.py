@@ -68,6 +68,11 @@ class Write:
     convert: Convert | None = None
 
     @property
+    def stamp(self) -> str | None:
+        """The time of an updater's entry. Entries of `scale` are carried over to the parent object without one."""
+        return None if self.subresource == "scale" else self.time
+
+    @property
     def ignored(self) -> Set:
         return paths_set(self.reset)
 
@@ -85,7 +90,7 @@ def update(old: Json | None, new: Json, node: Node, write: Write) -> None:
     if old is None:
         taken = sets.difference(sets.without(created(root(node), node, new), write.ignored), STRIPPED)
         if taken:
-            metadata["managedFields"] = entries.encode({write.identity("Update"): Owner(taken, write.api_version, write.time)})
+            metadata["managedFields"] = entries.encode({write.identity("Update"): Owner(taken, write.api_version, write.stamp)})
         return
     current = old["metadata"].get("managedFields")
     owners = _owners(current, sent, write.subresource)
@@ -96,7 +101,7 @@ def update(old: Json | None, new: Json, node: Node, write: Write) -> None:
     if changes.same and (sent is None or sent == current):
         metadata["managedFields"] = current
         return
-    record(owners, Versions(before, new, changes, write), write.identity("Update"), write.time)
+    record(owners, Versions(before, new, changes, write), write.identity("Update"), write.stamp)
     entries.cap(owners)
     if owners:
         metadata["managedFields"] = entries.encode(owners)
@@ -175,7 +180,7 @@ def release(owners: Managed, versions: Versions, who: Identity) -> None:
             del owners[other]
 
 
-def record(owners: Managed, versions: Versions, who: Identity, time: str) -> None:
+def record(owners: Managed, versions: Versions, who: Identity, time: str | None) -> None:
     """Enter an update of `who` into the entries: what it owned and did not remove, and what it gave new values."""
     mine = owners.pop(who, None)
     release(owners, versions, who)
