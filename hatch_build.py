@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 import re
 import zlib
 from pathlib import Path
@@ -157,11 +158,18 @@ def make_packs(root: Path) -> list[Path]:
         definitions = definitions_of(minor)
         packed = {name: pack_definition(name, body, presence.get(name, {})) for name, body in definitions.items()}
         whole = json.dumps({"minor": f"1.{minor}", "definitions": packed}, separators=(",", ":"), sort_keys=True)
-        (folder / f"1.{minor}.pack").write_bytes(zlib.compress(whole.encode(), 9))
+        _replace(folder / f"1.{minor}.pack", zlib.compress(whole.encode(), 9))
         described[f"1.{minor}"] = {name: _described(body, texts) for name, body in definitions.items()}
     whole = json.dumps({"texts": list(texts), "minors": described}, separators=(",", ":"))
-    (folder / "descriptions.pack").write_bytes(lzma.compress(whole.encode(), preset=6))
+    _replace(folder / "descriptions.pack", lzma.compress(whole.encode(), preset=6))
     return wanted
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Writes a pack at once, since others may be reading the old one."""
+    new = path.with_suffix(f".{os.getpid()}")
+    new.write_bytes(data)
+    new.replace(path)
 
 
 def _described(schema: dict[str, Any], texts: dict[str, int]) -> list[Any]:

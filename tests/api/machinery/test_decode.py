@@ -208,6 +208,9 @@ def test_a_body_of_another_kind() -> None:
         'Pod in version "v1" cannot be handled as a Pod: '
         'no kind "Pod" is registered for version "apps/v1" in scheme "pkg/api/legacyscheme/scheme.go:30"'
     )
+    assert complaint('{"kind":"Deployment","apiVersion":"apps/v1beta1"}', "Deployment") == (
+        "the API version in the data (apps/v1beta1) does not match the expected API version (apps/v1)"
+    )
     assert complaint('{"apiVersion":"a/b/c"}', pod).startswith(
         "the object provided is unrecognized (must be of type Pod): unexpected GroupVersion string: a/b/c ("
     )
@@ -273,6 +276,10 @@ def test_yaml_aliases_are_bounded() -> None:
 def test_a_patched_object_is_judged_like_a_body() -> None:
     node = trees.load().tree("io.k8s.api.core.v1.ConfigMap")
     assert decode.check({"data": {"k": None}, "immutable": None}, node).obj == {"data": {"k": ""}, "metadata": {}}
-    assert decode.check({"nosuch": 1}, node).warnings == ['unknown field "nosuch"']
+    assert decode.check({"nosuch": 1, "metadata": {"b": 1, "a": 1}}, node).warnings == [
+        'unknown field "metadata.a"',
+        'unknown field "metadata.b"',
+        'unknown field "nosuch"',
+    ]
     with pytest.raises(decode.DecodeError, match=r"cannot unmarshal number into Go struct field ConfigMap\.data of type string"):
         decode.check({"data": {"k": 5}}, node)

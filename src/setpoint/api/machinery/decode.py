@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import gojson
+from setpoint.api.machinery.registered import readable
 from setpoint.api.machinery.schema import canonical
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.schema.reading import Reader, WrongType, go_quoted, shown
@@ -95,7 +96,7 @@ class Expected:
         version = api_version.rpartition("/")[2]
         if kind == self.kind and api_version == self.api_version:
             return kind, version
-        if self.known is None or not self.known(api_version, kind):
+        if not (self.known and self.known(api_version, kind)) and not readable(api_version, kind):
             why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
             raise DecodeError(why, kind=kind, version=version)
         if kind == self.kind and _group(api_version) == _group(self.api_version):
@@ -129,11 +130,18 @@ def read(body: bytes, media_type: str, node: Node | None, *, validation: str = W
 
 
 def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN) -> Decoded:
-    """An object that a patch has made, judged as if it had come as a body. Raises DecodeError."""
+    """An object that a strategic merge patch has made, judged as if it had come as a body. Raises DecodeError.
+
+    Its fields have no order of their own: Kubernetes sorts the complaints.
+    """
     try:
         return Decoded(_fitted(obj, node))
     except ValueError:
-        return _read_slowly(orjson.dumps(obj), node, validation, None, "")
+        found = _read_slowly(orjson.dumps(obj), node, WARN, None, "")
+    complaints = sorted(found.warnings)
+    if complaints and validation == STRICT:
+        raise DecodeError(f"strict decoding error: {', '.join(complaints)}")
+    return Decoded(found.obj, complaints if validation != IGNORE else [])
 
 
 def fast(body: bytes) -> dict[str, Any] | None:

@@ -29,7 +29,8 @@ class TokenRequests:
         metadata, owner = request.setdefault("metadata", {}), account["metadata"]
         self._check_metadata(metadata, owner)
         spec = request.setdefault("spec", {})
-        spec.setdefault("expirationSeconds", _DEFAULT_SECONDS)
+        if spec.get("expirationSeconds") is None:
+            spec["expirationSeconds"] = _DEFAULT_SECONDS
         if errors := _spec_errors(spec["expirationSeconds"]):
             raise invalid_object(GROUP, KIND, "", errors)
         spec["audiences"] = spec.get("audiences") or [self._tokens.issuer]
