@@ -104,9 +104,9 @@ class Cache:
     async def latest(self) -> int:
         return await self._upstream.latest()
 
-    async def durable(self, revision: int) -> None:
-        await self._upstream.durable(revision)
-        await self._reach(revision)
+    async def settle(self, key: str) -> None:
+        await self._upstream.settle(key)
+        await self._reach(await self._upstream.latest())
 
     async def wait_for(self, revision: int, seconds: float) -> bool:
         return await self._progress.wait(revision, seconds)

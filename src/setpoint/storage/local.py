@@ -29,7 +29,6 @@ from setpoint.storage.protocol import (
     Encode,
     Event,
     Exists,
-    Future,
     NotFound,
     Page,
     Record,
@@ -191,16 +190,10 @@ class LocalStore:
     async def wait_for(self, revision: int, seconds: float) -> bool:
         return await self._progress.wait(revision, seconds)
 
-    async def durable(self, revision: int) -> None:
-        if revision <= self._index.revision:
-            return
-        for batch in (self._under_way, self._batch):
-            if batch is not None and batch.events and revision <= batch.events[-1].revision:
-                await batch.settled()
-                return
-        if revision >= self._next:
-            raise Future(self._index.revision)
-        raise Unavailable("the write failed")
+    async def settle(self, key: str) -> None:
+        pending = self._heads.get(key)
+        if pending is not None:
+            await pending[1].settled()
 
     # ---- writes
 

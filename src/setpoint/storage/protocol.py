@@ -156,11 +156,11 @@ class Store(Protocol):
     async def latest(self) -> int:
         """The newest durable revision of the whole system, which a consistent read must reach. Asks a remote backend."""
 
-    async def durable(self, revision: int) -> None:
-        """Return once the write that `head` showed at `revision` is durable; raises Unavailable if it failed.
+    async def settle(self, key: str) -> None:
+        """Return once what `head` shows of `key` (its absence too) is durable; raises Unavailable if that failed.
 
-        For answers that rest on what is pending but write nothing themselves: no-ops, refused preconditions. Call it without
-        awaiting anything else in between.
+        For answers that rest on the head but write nothing themselves: no-ops, refused preconditions, NotFound. Call it before
+        the answer, without awaiting anything else since `head`. Returns at once when nothing is pending.
         """
 
     async def get(self, key: str, *, revision: int = 0) -> Record:

@@ -301,7 +301,7 @@ class StoreConformance:
             followers = [
                 asyncio.ensure_future(store.update("pods/d/a", body("b"))),
                 asyncio.ensure_future(store.create("pods/d/a", body("c"))),
-                asyncio.ensure_future(store.durable(kept.revision + 1)),
+                asyncio.ensure_future(store.settle("pods/d/a")),
             ]
             await settle()
             faults.fail_next()
@@ -314,19 +314,30 @@ class StoreConformance:
             assert again.revision > kept.revision + 2, "revisions of failed writes are not used again"
             assert [event.revision for event in await watch.next()] == [again.revision]
 
-    async def test_durable_waits_for_what_head_showed(self, store: Store, faults: FaultyJournal) -> None:
+    async def test_settle_waits_for_what_head_showed(self, store: Store, faults: FaultyJournal) -> None:
         faults.hold()
         write = asyncio.ensure_future(store.create("pods/d/a", body("a")))
         await settle()
         head = await store.head("pods/d/a")
         assert head is not None
-        waiting = asyncio.ensure_future(store.durable(head.revision))
+        waiting = asyncio.ensure_future(store.settle("pods/d/a"))
+        await store.settle("pods/d/other")
         await settle()
         assert not waiting.done()
         faults.release()
         await waiting
         assert store.revision >= head.revision
         await write
+        faults.hold()
+        deletion = asyncio.ensure_future(store.delete("pods/d/a"))
+        await settle()
+        assert await store.head("pods/d/a") is None
+        waiting = asyncio.ensure_future(store.settle("pods/d/a"))
+        await settle()
+        assert not waiting.done()
+        faults.release()
+        await waiting
+        assert store.revision == (await deletion).revision
 
     async def test_a_cancelled_writer_disturbs_nobody(self, store: Store, faults: FaultyJournal) -> None:
         faults.hold()
