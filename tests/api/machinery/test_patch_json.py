@@ -156,7 +156,14 @@ def test_a_diff_makes_the_new_of_the_old(old: dict[str, Any], new: dict[str, Any
     assert merge.diff(new, new) == {}
 
 
-@given(OBJECTS, OBJECTS)
+def full_lists(value: Any) -> Any:
+    """A patch whose lists hold no nulls: evanphx/json-patch keeps those the first time and drops them the second."""
+    if isinstance(value, dict):
+        return {key: full_lists(item) for key, item in value.items()}
+    return merge.without_nulls(value)
+
+
+@given(OBJECTS, OBJECTS.map(full_lists))
 def test_a_merge_patch_twice_is_one(document: dict[str, Any], patch: dict[str, Any]) -> None:
     before = orjson.dumps(document)
     once = merge.apply(document, patch)
