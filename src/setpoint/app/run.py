@@ -66,7 +66,7 @@ def detached(options: Options) -> None:
     command = [sys.executable, "-m", "setpoint", *(word for word in sys.argv[1:] if word != "--detach")]
     with data.log_file.open("w") as log:
         data.log_file.chmod(0o600)
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603  our own arguments
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         lines = data.log_file.read_text().splitlines()

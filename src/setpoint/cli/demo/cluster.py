@@ -49,7 +49,7 @@ class DemoCluster:
     def start_agent(self, node: str) -> subprocess.Popen[bytes]:
         """Bring a node's agent back."""
         command = [sys.executable, "-m", "setpoint", "component", node, "--data-dir", str(self.data.root)]
-        return subprocess.Popen(command, start_new_session=True)  # noqa: S603  our own arguments
+        return subprocess.Popen(command, start_new_session=True)
 
 
 @contextlib.asynccontextmanager

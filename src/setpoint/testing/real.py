@@ -1,0 +1,124 @@
+"""A real cluster as a process of its own, and stock kubectl to talk to it: what end-to-end tests stand on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+START_SECONDS = 30
+
+
+@dataclass
+class Kubectl:
+    """Runs kubectl with one kubeconfig; a call returns standard output and fails the test when kubectl does."""
+
+    kubeconfig: Path
+    home: Path
+    prefix: Sequence[str] = ()
+
+    def __call__(self, *arguments: str, stdin: str | None = None, check: bool = True, seconds: float = 60) -> str:
+        done = self.run(*arguments, stdin=stdin, seconds=seconds)
+        if check and done.returncode:
+            raise AssertionError(f"kubectl {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def run(self, *arguments: str, stdin: str | None = None, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.prefix, "kubectl", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+            env=self.environment,
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """A kubectl that goes on (`-w`, `-f`); the test ends it."""
+        return subprocess.Popen(
+            [*self.prefix, "kubectl", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self.environment,
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "KUBECONFIG": str(self.kubeconfig),
+            "HOME": str(self.home),
+            "KUBECACHEDIR": str(self.home / "cache"),
+        }
+
+
+@dataclass
+class Cluster:
+    """`setpoint up` with its own data directory."""
+
+    data_dir: Path
+    arguments: Sequence[str]
+    process: subprocess.Popen[str] | None = None
+    output: list[str] = field(default_factory=list)
+    prefix: Sequence[str] = ()
+
+    def start(self) -> None:
+        """Start and wait for `ready in`."""
+        command = [*self.prefix, sys.executable, "-m", "setpoint", "up", "--data-dir", str(self.data_dir), *self.arguments]
+        self.log = (self.data_dir.parent / f"{self.data_dir.name}.log").open("a+")
+        self.log.seek(0, os.SEEK_END)
+        start = self.log.tell()
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, text=True)
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            text = self.text(start)
+            if "\nready in " in f"\n{text}":
+                return
+            if self.process.poll() is not None:
+                raise AssertionError(f"ended with {self.process.returncode}:\n{text}")
+            time.sleep(0.02)
+        raise AssertionError(f"not ready:\n{self.text(start)}")
+
+    def text(self, start: int = 0) -> str:
+        """What it printed."""
+        with Path(self.log.name).open() as file:
+            file.seek(start)
+            return file.read()
+
+    def stop(self) -> None:
+        """SIGTERM, as a person would."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+
+    def kill(self) -> None:
+        """SIGKILL of that process alone."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.data_dir / "admin.kubeconfig"
+
+
+def eventually(check: Callable[[], bool], seconds: float = 20, pause: float = 0.1) -> None:
+    """Wait until `check()` holds; fail the test when it does not."""
+    deadline = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s")
+        time.sleep(pause)
