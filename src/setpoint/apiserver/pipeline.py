@@ -174,6 +174,8 @@ class Pipeline:
         if not info.is_resource or not self.router.knows(info.group):
             return await self._mounted(request)
         target = self.router.target(request, info)
+        if warning := _DEPRECATED.get((info.group, info.resource)):
+            warnings.append(warning)
         call = Call(request, info, target.served, self, target.subresource, warnings=warnings)
         handler = self._handler(call)
         if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:
@@ -220,6 +222,20 @@ class Pipeline:
 
 _LONG = ("exec", "attach", "portforward", "proxy", "log")
 _MODULES = {"deletecollection": "delete_collection"}
+#: resources that are never stored → the module and function that answer
+_VIRTUAL = {
+    "bindings": ("subresources.binding", "handle"),
+    "componentstatuses": ("component_status", "handle"),
+    "selfsubjectreviews": ("reviews", "self_subject"),
+    "selfsubjectaccessreviews": ("reviews", "self_access"),
+    "subjectaccessreviews": ("reviews", "subject_access"),
+    "localsubjectaccessreviews": ("reviews", "subject_access"),
+}
+#: what every answer about these warns of
+_DEPRECATED = {
+    ("", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
+    ("", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
 
 
 def _module_handler(name: str) -> Handler:
@@ -236,9 +252,12 @@ def _builtin_subresource(name: str) -> Handler:
 
 
 def _builtin_virtual(plural: str) -> Handler:
-    if plural == "bindings":
-        return _builtin_subresource("binding")
-    raise StatusError(501, "", f"the resource {plural} is not served yet")
+    place = _VIRTUAL.get(plural)
+    if place is None:
+        raise StatusError(501, "", f"the resource {plural} is not served yet")
+    module, name = place
+    handler: Handler = getattr(import_module(f"setpoint.apiserver.handlers.{module}"), name)
+    return handler
 
 
 def _timed_out() -> StatusError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
 
 from setpoint.api.machinery.status import StatusError, bad_request, expired
 from setpoint.apiserver import answers, versions
@@ -46,6 +46,25 @@ async def handle(call: Call) -> Response:
     return Response(200, headers, stream=stream, warnings=call.warnings)
 
 
+class _Opened:
+    """A stream whose watch ends with it, even if nobody ever read from it."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes, None], watch: Watch | None) -> None:
+        self._pieces = pieces
+        self._watch = watch
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    def __anext__(self) -> Awaitable[bytes]:
+        return self._pieces.__anext__()
+
+    async def aclose(self) -> None:
+        await self._pieces.aclose()
+        if self._watch is not None:
+            await self._watch.__aexit__(None, None, None)
+
+
 def _of_one(call: Call, options: ListOptions, scope: Scope) -> Scope:
     """The scope of the old `/watch/…/<name>` path."""
     asked = options.fields.exact("metadata.name")
@@ -77,9 +96,9 @@ async def _open(call: Call, options: ListOptions, scope: Scope, wanted: int) -> 
     else:
         after = wanted or store.revision
     if after > store.revision:
-        return _run(call, options, scope, lines, (), None, after)
+        return _Opened(_run(call, options, scope, lines, (), None, after), None)
     watch = await store.watch(scope.prefix, after=after)
-    return _run(call, options, scope, lines, initial, watch, after)
+    return _Opened(_run(call, options, scope, lines, initial, watch, after), watch)
 
 
 async def _run(
@@ -90,7 +109,7 @@ async def _run(
     initial: Sequence[Record],
     watch: Watch | None,
     after: int,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     timeout = options.timeout or _MIN_TIMEOUT * (1.0 + random.random())  # noqa: S311 - spreads re-lists, no secret
     pace = _Pace(call, timeout, bookmarks=options.bookmarks)
     try:
