@@ -19,6 +19,7 @@ from setpoint.apiserver.request import Response
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.default import default_chain
 from setpoint.registry.admission.reader import StoreReader
+from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.registry.table import GROUPS, RESOURCES
 from setpoint.storage.protocol import NotFound, Store
 
@@ -51,7 +52,7 @@ def make_pipeline(
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource; `address` is where clients reach it (`host:port`)."""
     pipeline = Pipeline(
-        RESOURCES,
+        ServiceAllocator(store).hook_into(RESOURCES),
         store,
         clock,
         schemas=trees.load(MINOR),

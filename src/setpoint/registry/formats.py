@@ -51,3 +51,23 @@ def parse_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | No
 
 def cidr(value: str) -> list[str]:
     return [] if parse_cidr(value) is not None else [CIDR]
+
+
+def special_ip(value: str) -> list[str]:
+    """Addresses that mean something else on every machine, which no endpoint or external address can be."""
+    address = parse_ip(value)
+    if address is None:
+        return ["must be a valid IP address"]
+    out = []
+    if address.is_unspecified:
+        out.append(f"may not be unspecified ({value})")
+    if address.is_loopback:
+        out.append("may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if address.is_link_local:
+        out.append("may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+    if address in _LINK_LOCAL_MULTICAST[address.version]:
+        out.append("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+    return out
+
+
+_LINK_LOCAL_MULTICAST = {4: ipaddress.ip_network("224.0.0.0/24"), 6: ipaddress.ip_network("ff02::/16")}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from setpoint.registry.coordination.lease import LeaseStrategy
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import definitions
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,7 +14,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="lease",
         kind="Lease",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=LeaseStrategy(),
         definitions=definitions("coordination", "Lease"),
     ),
 )

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from setpoint.registry.core.config_map import ConfigMapStrategy
+from setpoint.registry.core.namespace import NamespaceFinalizeStrategy, NamespaceStatusStrategy, NamespaceStrategy
+from setpoint.registry.core.node import NodeStrategy, node_status
+from setpoint.registry.core.secret import SecretStrategy
+from setpoint.registry.core.service_account import ServiceAccountStrategy
+from setpoint.registry.events.strategy import TTL, EventStrategy
 from setpoint.registry.pod.strategy import PodEphemeralContainersStrategy, PodResizeStrategy, PodStatusStrategy, PodStrategy
 from setpoint.registry.resource import ServedResource, Subresource
+from setpoint.registry.service.strategy import ServiceStrategy, service_status
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import CHANGE_VERBS, PROXY_VERBS, definitions, scale, status
@@ -41,7 +48,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="configmap",
         kind="ConfigMap",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=ConfigMapStrategy(),
         definitions=definitions("core", "ConfigMap"),
         short_names=("cm",),
     ),
@@ -63,9 +70,10 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="event",
         kind="Event",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=EventStrategy(),
         definitions=definitions("core", "Event"),
         short_names=("ev",),
+        extra={"ttl": TTL},
     ),
     ServedResource(
         group="",
@@ -85,13 +93,13 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="namespace",
         kind="Namespace",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=NamespaceStrategy(),
         definitions=definitions("core", "Namespace"),
         verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
         short_names=("ns",),
         subresources=(
-            Subresource("finalize", ("update",), "Namespace", strategy=SpecStatusStrategy()),
-            status("Namespace", StatusStrategy(SpecStatusStrategy())),
+            Subresource("finalize", ("update",), "Namespace", strategy=NamespaceFinalizeStrategy()),
+            status("Namespace", NamespaceStatusStrategy()),
         ),
     ),
     ServedResource(
@@ -101,12 +109,12 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="node",
         kind="Node",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=NodeStrategy(),
         definitions=definitions("core", "Node"),
         short_names=("no",),
         subresources=(
             Subresource("proxy", PROXY_VERBS, "NodeProxyOptions"),
-            status("Node", StatusStrategy(SpecStatusStrategy())),
+            status("Node", node_status()),
         ),
     ),
     ServedResource(
@@ -202,7 +210,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="secret",
         kind="Secret",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=SecretStrategy(),
         definitions=definitions("core", "Secret"),
     ),
     ServedResource(
@@ -212,7 +220,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="serviceaccount",
         kind="ServiceAccount",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=ServiceAccountStrategy(),
         definitions=definitions("core", "ServiceAccount"),
         short_names=("sa",),
         subresources=(Subresource("token", ("create",), "TokenRequest", group="authentication.k8s.io", version="v1"),),
@@ -224,13 +232,13 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="service",
         kind="Service",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=ServiceStrategy(),
         definitions=definitions("core", "Service"),
         short_names=("svc",),
         categories=("all",),
         subresources=(
             Subresource("proxy", PROXY_VERBS, "ServiceProxyOptions"),
-            status("Service", StatusStrategy(SpecStatusStrategy())),
+            status("Service", service_status()),
         ),
     ),
 )

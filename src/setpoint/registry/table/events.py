@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from setpoint.registry.events.conversion import convert_event
+from setpoint.registry.events.strategy import TTL, NewEventStrategy
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import definitions
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,9 +15,11 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="event",
         kind="Event",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=NewEventStrategy(),
         definitions=definitions("events", "Event"),
         short_names=("ev",),
+        extra={"ttl": TTL},
+        convert=convert_event,
         stored_as="events",
         stored_api_version="v1",
     ),

@@ -1,0 +1,1 @@
+"""Strategies of coordination.k8s.io."""

@@ -1,0 +1,1 @@
+"""Strategies of the smaller kinds of the core group."""

@@ -1,0 +1,110 @@
+"""Secrets.
+
+Source: `pkg/apis/core/validation/validation.go` (ValidateSecret), `pkg/apis/core/v1/conversion.go` (stringData).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import orjson
+
+from setpoint.api.machinery import names
+from setpoint.api.machinery.status import FieldError, invalid, required, too_long
+from setpoint.registry.core.config_map import MAX_SIZE, decoded_size, frozen
+from setpoint.registry.fields import Errors, complain, immutable
+from setpoint.registry.strategy import Context, Object, Strategy
+
+_ACCOUNT_NAME = "kubernetes.io/service-account.name"
+_DOCKER_FILES = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+
+
+class SecretStrategy(Strategy):
+    """`stringData` is a way of writing `data`; it is never stored."""
+
+    validates_whole_on_update: ClassVar[bool] = True
+    selectable_fields: ClassVar[frozenset[str]] = frozenset({"type"})
+
+    def default(self, obj: Object) -> None:
+        texts = obj.pop("stringData", None)
+        if texts:
+            encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
+            obj["data"] = {**(obj.get("data") or {}), **encoded}
+        obj["type"] = obj.get("type") or "Opaque"
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        data = obj.get("data") or {}
+        errors: Errors = []
+        for key in sorted(data):
+            errors += complain(f"data[{key}]", key, names.config_map_key(key))
+        if sum(map(decoded_size, data.values())) > MAX_SIZE:
+            errors.append(too_long("data", MAX_SIZE))
+        return errors + _by_type(obj, data)
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        errors = immutable("type", obj.get("type", ""), old.get("type", ""))
+        return errors + frozen(obj, old, ("data",)) + self.validate(context, obj)
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        return {"type": obj.get("type", "")}
+
+
+def _by_type(obj: Object, data: Mapping[str, Any]) -> Errors:
+    """The keys that a known type must have."""
+    kind = obj.get("type", "")
+    if kind == "kubernetes.io/service-account-token":
+        annotations = obj["metadata"].get("annotations") or {}
+        return [] if annotations.get(_ACCOUNT_NAME) else [required(f"metadata.annotations[{_ACCOUNT_NAME}]")]
+    if kind in _DOCKER_FILES:
+        return _json_file(_DOCKER_FILES[kind], data)
+    if kind == "kubernetes.io/basic-auth" and not {"username", "password"}.intersection(data):
+        return [required("data[username]"), required("data[password]")]
+    if kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
+        return [required("data[ssh-privatekey]")]
+    if kind == "kubernetes.io/tls":
+        return [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
+    return []
+
+
+def _json_file(key: str, data: Mapping[str, Any]) -> Errors:
+    if key not in data:
+        return [required(f"data[{key}]")]
+    problem = _json_problem(base64.b64decode(data[key] or ""))
+    return [invalid(f"data[{key}]", "<secret contents redacted>", problem)] if problem else []
+
+
+def _json_problem(content: bytes) -> str:
+    """Why this is no JSON object, in the words of Go's decoder; empty if it is one."""
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return _syntax_problem(content.decode("utf-8", "replace").strip())
+    if value is None or isinstance(value, dict):
+        return ""
+    kind = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
+    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+
+
+def _syntax_problem(text: str) -> str:
+    if not text:
+        return "unexpected end of JSON input"
+    for literal in ("null", "true", "false"):
+        if text[0] == literal[0]:
+            return _literal_problem(text, literal)
+    if text[0] not in '{["-0123456789':
+        return f"invalid character '{text[0]}' looking for beginning of value"
+    return "unexpected end of JSON input"
+
+
+def _literal_problem(text: str, literal: str) -> str:
+    for i, expected in enumerate(literal):
+        if i >= len(text):
+            return "unexpected end of JSON input"
+        if text[i] != expected:
+            return f"invalid character '{text[i]}' in literal {literal} (expecting '{expected}')"
+    return f"invalid character '{text[len(literal)]}' after top-level value"

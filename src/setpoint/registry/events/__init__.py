@@ -1,0 +1,1 @@
+"""Events, which two groups serve."""

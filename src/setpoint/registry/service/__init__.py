@@ -1,0 +1,1 @@
+"""Services: defaults, validation, and the allocation of cluster addresses and node ports."""

@@ -1,0 +1,267 @@
+"""Cluster addresses and node ports, as objects that can be created once.
+
+An address is held by an IPAddress object of networking.k8s.io, which users can see; a node port by a record of its own. Creating
+the holder is the allocation, so two servers, or one that crashed between two steps, never give the same away twice. What is held
+without need after a crash is found by comparing holders with Services.
+Source: `pkg/registry/core/service/{ipallocator,portallocator}`, KEP-1880.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.status import FieldError, StatusError, internal_error, invalid, invalid_object
+from setpoint.kit.clock import rfc3339
+from setpoint.registry import formats
+from setpoint.registry.resource import ServedResource
+from setpoint.registry.service import needs
+from setpoint.registry.service.needs import NONE
+from setpoint.registry.strategy import Context, Object
+from setpoint.storage.protocol import Encoded, Exists, NotFound, Store
+
+ADDRESSES = "ipaddresses.networking.k8s.io"
+PORTS = "servicenodeports"
+TAKEN_ADDRESS = "provided IP is already allocated"
+TAKEN_PORT = "provided port is already allocated"
+_ATTEMPTS = 64
+
+End = Callable[..., Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Holding:
+    """What one write has taken, and what it gives back if it succeeds."""
+
+    service: Object
+    now: float
+    dry_run: bool
+    taken: list[str] = field(default_factory=list)
+    released: list[str] = field(default_factory=list)
+
+
+class ServiceAllocator:
+    """Hooks of the generic store for Services: `begin_create`, `begin_update`, `after_delete`."""
+
+    def __init__(self, store: Store, network: str = "10.96.0.0/16", ports: tuple[int, int] = (30000, 32767)) -> None:
+        self._store = store
+        self._network = ipaddress.ip_network(network)
+        self._ports = ports
+        self._random = random.SystemRandom()
+
+    def hook_into(self, resources: Iterable[ServedResource]) -> tuple[ServedResource, ...]:
+        """The same table with these hooks in the row of Services."""
+        hooks = {"begin_create": self.begin_create, "begin_update": self.begin_update, "after_delete": self.after_delete}
+        return tuple(replace(row, extra={**row.extra, **hooks}) if row.group_resource == "services" else row for row in resources)
+
+    async def begin_create(self, context: Context, obj: Object, old: Object | None) -> End:
+        """Allocate what a new Service needs; what is returned gives it back unless the write succeeds."""
+        return await self._begin(context, obj, {})
+
+    async def begin_update(self, context: Context, obj: Object, old: Object | None) -> End:
+        """Allocate what is new, and give back what is no longer needed once the write has succeeded."""
+        return await self._begin(context, obj, (old or {}).get("spec") or {})
+
+    async def after_delete(self, context: Context, obj: Object) -> None:
+        """Give everything back."""
+        spec = obj.get("spec") or {}
+        await self._release([*map(_address_key, _addresses(spec)), *map(_port_key, _node_ports(spec))])
+
+    async def _begin(self, context: Context, obj: Object, old: Mapping[str, Any]) -> End:
+        holding = _Holding(obj, context.now, context.dry_run)
+        try:
+            await self._address(holding, obj["spec"], old)
+            await self._node_ports(holding, obj["spec"], old)
+            await self._health_port(holding, obj["spec"], old)
+        except BaseException:
+            await self._release(holding.taken)
+            raise
+
+        async def end(*, success: bool) -> None:
+            await self._release(holding.released if success else holding.taken)
+
+        return end
+
+    async def _release(self, keys: list[str]) -> None:
+        for key in keys:
+            try:
+                await self._store.delete(key)
+            except NotFound:
+                continue
+
+    # --- cluster addresses ---
+
+    async def _address(self, holding: _Holding, spec: Object, old: Mapping[str, Any]) -> None:
+        before = _addresses(old)
+        if not needs.cluster_ip(spec):
+            holding.released += map(_address_key, before)
+            return
+        if needs.is_headless(spec) or before:
+            return
+        asked = spec.get("clusterIP", "")
+        if asked:
+            problem = self._out_of_range(asked)
+            if not problem and not await self._hold_address(holding, asked):
+                problem = TAKEN_ADDRESS
+            if problem:
+                why = f"failed to allocate IP {asked}: {problem}"
+                raise _refused(holding.service, invalid("spec.clusterIPs", spec.get("clusterIPs") or [asked], why))
+            return
+        address = await self._next_address(holding)
+        spec["clusterIP"], spec["clusterIPs"] = address, [address]
+
+    def _out_of_range(self, address: str) -> str:
+        parsed = formats.parse_ip(address)
+        if parsed is None or parsed not in self._network:
+            return "the provided network does not match the current range"
+        if parsed in {self._network.network_address, self._network.broadcast_address}:
+            return "the provided IP is not in the valid range"
+        return ""
+
+    async def _next_address(self, holding: _Holding) -> str:
+        """A random free address; the first part of the range is left for those that users choose."""
+        size = self._network.num_addresses
+        reserved = min(max(16, size // 16), 256) if size > 32 else 0
+        for low, high in ((reserved + 1, size - 2), (1, reserved)):
+            for offset in self._tries(low, high):
+                address = str(self._network[offset])
+                if await self._hold_address(holding, address):
+                    return address
+        raise internal_error("failed to allocate a serviceIP: range is full")
+
+    def _tries(self, low: int, high: int) -> list[int]:
+        if high < low:
+            return []
+        count = high - low + 1
+        first = [self._random.randint(low, high) for _ in range(min(_ATTEMPTS, count))]
+        start = self._random.randrange(count)
+        return first + [low + (start + i) % count for i in range(count)]
+
+    async def _hold_address(self, holding: _Holding, address: str) -> bool:
+        metadata = holding.service["metadata"]
+        holder = {
+            "kind": "IPAddress",
+            "apiVersion": "networking.k8s.io/v1",
+            "metadata": {
+                "name": address,
+                "uid": str(uuid.uuid4()),
+                "generation": 1,
+                "creationTimestamp": rfc3339(holding.now),
+                "labels": {
+                    "ipaddress.kubernetes.io/ip-family": f"IPv{self._network.version}",
+                    "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+                },
+            },
+            "spec": {"parentRef": _parent(metadata)},
+        }
+        return await self._hold(holding, _address_key(address), holder)
+
+    async def _hold(self, holding: _Holding, key: str, holder: Object) -> bool:
+        """Take `key`; False if someone has it."""
+        if holding.dry_run:
+            return await self._store.head(key) is None
+
+        def encode(revision: int) -> Encoded:
+            holder["metadata"]["resourceVersion"] = str(revision)
+            return Encoded(orjson.dumps(holder))
+
+        try:
+            await self._store.create(key, encode)
+        except Exists:
+            return False
+        holding.taken.append(key)
+        return True
+
+    # --- ports of the nodes ---
+
+    async def _node_ports(self, holding: _Holding, spec: Object, old: Mapping[str, Any]) -> None:
+        before = {(port.get("protocol"), port["nodePort"]) for port in old.get("ports") or () if port.get("nodePort")}
+        held = {number for _, number in before}
+        if needs.may_have_node_ports(spec):
+            await self._every_port(holding, spec, before, held)
+        kept = {port.get("nodePort") for port in spec.get("ports") or ()}
+        holding.released += [_port_key(number) for _, number in before if number not in kept]
+
+    async def _every_port(self, holding: _Holding, spec: Object, before: set[Any], held: set[int]) -> None:
+        """Ports of one number (TCP and UDP) share their node port."""
+        given: dict[int, int] = {}
+        used: set[tuple[Any, int]] = set()
+        ports = spec.get("ports") or ()
+        requested = {port.get("port"): port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
+        for i, port in enumerate(ports):
+            number, protocol = port.get("nodePort") or 0, port.get("protocol")
+            if not number:
+                if not needs.allocates_node_ports(spec):
+                    continue
+                number = given.get(port.get("port", 0)) or requested.get(port.get("port")) or 0
+            if number and (protocol, number) in used:
+                raise _refused(holding.service, invalid(f"spec.ports[{i}].nodePort", number, TAKEN_PORT))
+            if not number:
+                number = await self._next_port(holding)
+            elif number not in held and number not in given.values():
+                await self._asked_port(holding, f"spec.ports[{i}].nodePort", number)
+            port["nodePort"] = given[port.get("port", 0)] = number
+            used.add((protocol, number))
+
+    async def _asked_port(self, holding: _Holding, path: str, number: int) -> None:
+        low, high = self._ports
+        if not low <= number <= high:
+            why = f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
+            raise _refused(holding.service, invalid(path, number, why))
+        if not await self._hold_port(holding, number):
+            raise _refused(holding.service, invalid(path, number, TAKEN_PORT))
+
+    async def _next_port(self, holding: _Holding) -> int:
+        low, high = self._ports
+        reserved = min(max(16, (high - low + 1) // 32), 128)
+        for bounds in ((low + reserved, high), (low, low + reserved - 1)):
+            for number in self._tries(*bounds):
+                if await self._hold_port(holding, number):
+                    return number
+        raise internal_error("failed to allocate a nodePort: range is full")
+
+    async def _hold_port(self, holding: _Holding, number: int) -> bool:
+        holder = {"kind": "NodePort", "apiVersion": "v1", "metadata": {"name": str(number)}}
+        return await self._hold(holding, _port_key(number), {**holder, "parentRef": _parent(holding.service["metadata"])})
+
+    async def _health_port(self, holding: _Holding, spec: Object, old: Mapping[str, Any]) -> None:
+        before = old.get("healthCheckNodePort") or 0
+        if not needs.health_check_port(spec):
+            holding.released += [_port_key(before)] if before else []
+            return
+        asked = spec.get("healthCheckNodePort") or 0
+        if not asked:
+            spec["healthCheckNodePort"] = await self._next_port(holding)
+        elif asked != before:
+            await self._asked_port(holding, "spec.healthCheckNodePort", asked)
+
+
+def _addresses(spec: Mapping[str, Any]) -> list[str]:
+    return [address for address in spec.get("clusterIPs") or () if address != NONE]
+
+
+def _node_ports(spec: Mapping[str, Any]) -> set[int]:
+    ports = {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
+    return ports | ({spec["healthCheckNodePort"]} if spec.get("healthCheckNodePort") else set())
+
+
+def _address_key(address: str) -> str:
+    return f"{ADDRESSES}/{address}"
+
+
+def _port_key(number: int) -> str:
+    return f"{PORTS}/{number}"
+
+
+def _parent(metadata: Mapping[str, Any]) -> Object:
+    return {"group": "", "resource": "services", "namespace": metadata.get("namespace", ""), "name": metadata.get("name", "")}
+
+
+def _refused(service: Object, error: FieldError) -> StatusError:
+    return invalid_object("", "Service", service["metadata"].get("name", ""), [error])
