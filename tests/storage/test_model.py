@@ -201,7 +201,7 @@ class CachedStoreMachine(StoreMachine):
     cached = True
 
 
-CONFIG = settings(max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+CONFIG = settings(max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
 TestStore = StoreMachine.TestCase
 TestStore.settings = CONFIG
 TestCachedStore = CachedStoreMachine.TestCase
