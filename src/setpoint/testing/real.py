@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,6 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import psutil
+
+from setpoint.app import pids
 
 START_SECONDS = 30
 
@@ -69,6 +74,7 @@ class Cluster:
     process: subprocess.Popen[str] | None = None
     output: list[str] = field(default_factory=list)
     prefix: Sequence[str] = ()
+    restarted: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self) -> None:
         """Start and wait for `ready in`."""
@@ -95,6 +101,9 @@ class Cluster:
 
     def stop(self) -> None:
         """SIGTERM, as a person would."""
+        for part in self.restarted:
+            part.terminate()
+            part.wait(40)
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -110,6 +119,51 @@ class Cluster:
             self.process.kill()
             self.process.wait()
 
+    def kill_all(self) -> None:
+        """SIGKILL of every part, as far as possible at once; supervisors and pods' processes stay."""
+        parts = [psutil.Process(self.process.pid)] if self.process is not None else []
+        parts += [part for file in (self.data_dir / "run").glob("*.pid") if (part := pids.holder(file)) is not None]
+        for part in parts:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                part.suspend()
+        for part in parts:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                part.kill()
+        if self.process is not None:
+            self.process.wait()
+
+    def part(self, name: str) -> psutil.Process:
+        """A part of a `--split` cluster."""
+        found = pids.holder(self.data_dir / "run" / f"{name}.pid")
+        if found is None:
+            raise AssertionError(f"{name} does not run")
+        return found
+
+    def kill_part(self, name: str) -> None:
+        self.part(name).kill()
+
+    def stop_part(self, name: str) -> None:
+        """SIGTERM, and wait for the end."""
+        part = self.part(name)
+        part.terminate()
+        psutil.wait_procs([part], 30)
+
+    def kill_node(self, name: str) -> None:
+        """SIGKILL of an agent, its supervisors and their processes, as a power cut would."""
+        agent = self.part(name)
+        directory = str(self.data_dir / "nodes" / name)
+        agent.suspend()
+        below = [*agent.children(recursive=True), *(found for found in psutil.process_iter() if _names(found, directory))]
+        below += [child for found in below for child in _children(found)]
+        for process in [agent, *below]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    def start_part(self, name: str) -> None:
+        """Start a part again; it ends with the cluster."""
+        command = [*self.prefix, sys.executable, "-m", "setpoint", "component", name, "--data-dir", str(self.data_dir)]
+        self.restarted.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log))
+
     @property
     def kubeconfig(self) -> Path:
         return self.data_dir / "admin.kubeconfig"
@@ -122,3 +176,30 @@ def eventually(check: Callable[[], bool], seconds: float = 20, pause: float = 0.
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s")
         time.sleep(pause)
+
+
+def _names(process: psutil.Process, directory: str) -> bool:
+    """Whether a process was started for a directory: a supervisor names its own in its command line."""
+    try:
+        return any(directory in word for word in process.cmdline())
+    except (psutil.Error, OSError):
+        return False
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def processes_of(name: str, value: str) -> list[psutil.Process]:
+    """Living processes whose environment has `name=value`, oldest first: how a test finds the processes of its pods."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(name) == value and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return sorted(found, key=lambda process: process.create_time())
