@@ -163,7 +163,8 @@ def fast(body: bytes) -> dict[str, Any] | None:
 
 
 def _names(text: bytes) -> int:
-    return text.count(b'":') - text.count(b'\\":')
+    names = text.count(b'":')
+    return names - text.count(b'\\":') if b"\\" in text else names
 
 
 def _fitted(obj: dict[str, Any], node: Node | None) -> dict[str, Any]:

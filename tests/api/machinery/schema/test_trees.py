@@ -61,8 +61,10 @@ def test_descriptions_are_apart() -> None:
 
 def test_loading_is_quick() -> None:
     """10 ms is the goal on an idle machine; the bound leaves room for a busy one."""
-    data = (Path(trees.__file__).parent / "packs" / "1.36.pack").read_bytes()
-    assert len(data) < 40_000
-    started = time.perf_counter()
-    trees.load.__wrapped__("1.36").tree(CORE + "Pod")
-    assert time.perf_counter() - started < 0.05
+
+    def once() -> float:
+        started = time.process_time()
+        trees.load.__wrapped__("1.36").tree(CORE + "Pod")
+        return time.process_time() - started
+
+    assert min(once() for _ in range(5)) < 0.03

@@ -19,7 +19,7 @@ import base64
 import binascii
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from setpoint.api.machinery import quantity
 from setpoint.api.machinery.schema import times
@@ -29,7 +29,6 @@ from setpoint.api.machinery.schema.node import Fields, Node
 Operation = Callable[[Any], Any]
 
 _DROP: Any = object()
-_KEEP: Operation = cast("Operation", object())
 
 #: fields of features that are off by default in 1.36: never stored
 DISABLED: frozenset[tuple[str, str]] = frozenset()
@@ -76,15 +75,17 @@ def fit(obj: dict[str, Any], node: Node) -> dict[str, Any]:
 class Plan:
     """One struct's pass. Compiled when first run, so that recursive types end."""
 
-    __slots__ = ("_absent", "_compiler", "_kept", "_node", "_omitted", "_operations")
+    __slots__ = ("_absent", "_compiler", "_kept", "_node", "_nulls", "_operations", "_scalars")
 
     def __init__(self, node: Node, compiler: Compiler) -> None:
         self._node = node
         self._compiler = compiler
+        # strings and booleans are most of what there is, and are told by their type; `kept` are those written even when zero
+        self._scalars: dict[str, type] = {}
+        self._kept: set[str] = set()
+        #: what a null becomes
+        self._nulls: Mapping[str, Operation] = {}
         self._operations: Mapping[str, Operation] = {}
-        # strings and booleans are most of what there is, and are told by their type: written always, or unless zero
-        self._kept: dict[str, type] = {}
-        self._omitted: dict[str, type] = {}
         self._absent: tuple[tuple[str, Callable[[], Any]], ...] | None = None
 
     def run(self, obj: dict[str, Any]) -> dict[str, Any]:
@@ -92,19 +93,18 @@ class Plan:
             raise Unfit
         if self._absent is None:
             self._compile()
-        kept, omitted, operations = self._kept, self._omitted, self._operations
+        scalar_of, operations = self._scalars.get, self._operations
         dropped = []
         for name, value in obj.items():
-            if type(value) is omitted.get(name):
-                if not value:
+            if type(value) is scalar_of(name):
+                if not value and name not in self._kept:
                     dropped.append(name)
-            elif type(value) is not kept.get(name):
-                operation = operations[name]
-                if operation is not _KEEP:
-                    changed = operation(value)
+            else:
+                changed = (operations if value is not None else self._nulls)[name](value)
+                if changed is not value:
                     if changed is _DROP:
                         dropped.append(name)
-                    elif changed is not value:
+                    else:
                         obj[name] = changed
         for name in dropped:
             del obj[name]
@@ -118,11 +118,12 @@ class Plan:
         fields = {name: field for name, field in node.fields.items() if (node.definition, name) not in DISABLED}
         for name, field in fields.items():
             if field.builtin and field.kind in {"string", "boolean"}:
-                place = self._kept if field.pointer or field.always else self._omitted
-                place[name] = str if field.kind == "string" else bool
-        operations = {name: compiler.operation(field) for name, field in fields.items()}
-        unknown = compiler.unknown if node.builtin else _KEEP
-        self._operations = _Operations(operations, unknown)
+                self._scalars[name] = str if field.kind == "string" else bool
+                if field.pointer or field.always:
+                    self._kept.add(name)
+        unknown = compiler.unknown if node.builtin else _as_it_is
+        self._operations = _Operations({name: compiler.operation(field) for name, field in fields.items()}, unknown)
+        self._nulls = _Operations({name: compiler.of_null(field) for name, field in fields.items()}, unknown)
         written = ((name, field) for name, field in fields.items() if field.builtin and _written(field))
         self._absent = tuple((name, compiler.maker(field)) for name, field in written)
 
@@ -177,20 +178,26 @@ class Compiler:
         value = None if node.pointer else _ZEROS[node.kind]
         return lambda: value
 
-    def operation(self, node: Node) -> Operation:
-        """The work on one field's value, presence included."""
+    def of_null(self, node: Node) -> Operation:
+        """What a field makes of null: its zero where one is written, else nothing."""
         if not node.builtin:
-            return _KEEP
-        make = self.maker(node) if _written(node) else (lambda: _DROP)
+            return _as_it_is
+        if not _written(node):
+            return _drop
+        make = self.maker(node)
+        return lambda _: make()
+
+    def operation(self, node: Node) -> Operation:
+        """The work on one field's value other than null, presence included."""
+        if not node.builtin:
+            return _as_it_is
         inner = self._value(node)
-        if node.pointer or node.kind in _STRUCTS or node.kind in {"any", "string", "boolean"}:
-            return lambda value: make() if value is None else inner(value)
         if node.kind in {"list", "map"}:
-            form = list if node.kind == "list" else dict
-            return lambda value: inner(value) if value else _empty(value, form, make)
-        if node.always:
-            return lambda value: make() if value is None else inner(value)
-        return lambda value: make() if value is None or not inner(value) else value
+            empty = self.of_null(node)
+            return lambda value: inner(value) or empty(value)
+        if node.pointer or node.always or node.kind not in {"integer", "number", "bytes"}:
+            return inner
+        return lambda value: inner(value) or _DROP
 
     def _value(self, node: Node) -> Operation:
         """The work on a value that is not null."""
@@ -209,6 +216,8 @@ class Compiler:
 
     def _list(self, node: Node) -> Operation:
         item = _required(node)
+        if item.kind == "object":
+            return self._structs(item)
         work = self._item(item)
         expected = {"string": str, "boolean": bool}.get(item.kind)
 
@@ -217,14 +226,27 @@ class Compiler:
                 raise Unfit
             return value if all(type(found) is expected for found in value) else [work(found) for found in value]
 
-        def structs(value: Any) -> Any:
+        def others(value: Any) -> Any:
             if type(value) is not list:
                 raise Unfit
             for index, found in enumerate(value):
                 value[index] = work(found)
             return value
 
-        return plain if expected else structs
+        return plain if expected else others
+
+    def _structs(self, item: Node) -> Operation:
+        run = self.plan_of(item).run
+
+        def structs(value: Any) -> Any:
+            if type(value) is not list:
+                raise Unfit
+            for found in value:
+                if found is not None:
+                    run(found)
+            return [run({}) if found is None else found for found in value] if None in value else value
+
+        return structs
 
     def _map(self, node: Node) -> Operation:
         work = self._item(_required(node))
@@ -243,8 +265,8 @@ class Compiler:
     def _item(self, node: Node) -> Operation:
         """The work on a list item or a map value, where null is the zero."""
         if node.kind == "object":
-            plan = self.plan_of(node)
-            return lambda value: plan.run({} if value is None else value)
+            run = self.plan_of(node).run
+            return lambda value: run({} if value is None else value)
         inner = self._value(node)
         empty = _ZEROS[node.kind]
         if node.kind == "string":
@@ -263,13 +285,6 @@ class Compiler:
             return value
 
         return choose
-
-
-def _empty(value: Any, form: type, make: Callable[[], Any]) -> Any:
-    """An empty list or map is a nil one."""
-    if value is not None and type(value) is not form:
-        raise Unfit
-    return make()
 
 
 def _null_as(zero: Any, value: Any) -> Any:
