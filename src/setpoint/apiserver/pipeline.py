@@ -16,7 +16,7 @@ from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission
+from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission, unavailable
 from setpoint.apiserver.handlers.nonresource import Health, Index, Version, metrics_page
 from setpoint.apiserver.handlers.subresources.token import Issuer
 from setpoint.apiserver.inflight import InFlight
@@ -28,7 +28,7 @@ from setpoint.kit.clock import Clock
 from setpoint.registry.admission.request import Admission
 from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Object
-from setpoint.storage.protocol import Store
+from setpoint.storage.protocol import Store, StoreError
 
 log = logs.get_logger("apiserver.pipeline")
 
@@ -159,6 +159,8 @@ class Pipeline:
             response = await self._dispatch(request, info, warnings)
         except StatusError as error:
             response = answers.error_answer(request, error, warnings)
+        except StoreError as error:
+            response = answers.error_answer(request, unavailable(error), warnings)
         except TimeoutError:
             response = answers.error_answer(request, _timed_out(), warnings)
         except Exception as error:  # the one place where a request's unexpected errors end

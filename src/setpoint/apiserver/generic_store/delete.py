@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import status
+from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.generic_store import create as creating
 from setpoint.apiserver.generic_store.objects import encoder
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
@@ -44,16 +45,29 @@ class Deletion:
 
 async def delete(store: GenericStore, context: Context, name: str, deletion: Deletion) -> Outcome:
     """Delete an object, or mark it as being deleted while it has finalizers or a grace period. Raises 404, 409."""
+    key = store.key(context.namespace, name)
     for _ in range(_ATTEMPTS):
-        current = await store.head(context.namespace, name)
-        old = store.codec.decode(current)
-        await store.admission.validate(store.request(context, "DELETE", None, old))
-        check_preconditions(store, name, deletion, old)
+        current = await store.store.head(key)
         try:
-            return await _attempt(store, context, deletion, current, old)
+            if current is None:
+                raise store.not_found(name)
+            outcome = await _checked(store, context, name, deletion, current)
         except (protocol.Conflict, protocol.NotFound):
             continue
+        except StatusError:
+            if await store.rests(key, current):
+                raise
+            continue
+        if outcome.record is not current or await store.rests(key, current):
+            return outcome
     raise store.conflict(name)
+
+
+async def _checked(store: GenericStore, context: Context, name: str, deletion: Deletion, current: Record) -> Outcome:
+    old = store.codec.decode(current)
+    await store.admission.validate(store.request(context, "DELETE", None, old))
+    check_preconditions(store, name, deletion, old)
+    return await _attempt(store, context, deletion, current, old)
 
 
 async def _attempt(store: GenericStore, context: Context, deletion: Deletion, current: Record, old: Object) -> Outcome:

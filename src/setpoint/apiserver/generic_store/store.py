@@ -124,6 +124,17 @@ class GenericStore:
             raise self.not_found(name)
         return record
 
+    async def rests(self, key: str, current: Record | None) -> bool:
+        """Whether an answer may rest on `current`, which `head` has shown: it still is the head, and durable now.
+
+        Where it is not, the answer is to be worked out again. Raises Unavailable if it could not become durable.
+        """
+        now = await self.store.head(key)
+        if (now is None) != (current is None) or (now is not None and current is not None and now.revision != current.revision):
+            return False
+        await self.store.settle(key)
+        return True
+
     async def get(self, namespace: str, name: str) -> Record:
         """The newest durable object; raises 404."""
         try:

@@ -52,12 +52,18 @@ async def update(store: GenericStore, context: Context, change: Update) -> Outco
     key = store.key(context.namespace, change.name)
     for _ in range(_ATTEMPTS):
         current = await store.store.head(key)
-        if current is None:
-            return await _create_instead(store, context, change)
         try:
-            return await _attempt(store, context, change, current)
+            if current is None:
+                return await _create_instead(store, context, change)
+            outcome = await _attempt(store, context, change, current)
         except (protocol.Conflict, protocol.NotFound):
             continue
+        except StatusError:
+            if await store.rests(key, current):
+                raise
+            continue
+        if outcome.record is not current or await store.rests(key, current):
+            return outcome
     raise store.conflict(change.name)
 
 
