@@ -90,6 +90,25 @@ def test_recursive_schemas() -> None:
     }
 
 
+def test_fields_of_disabled_features_are_dropped() -> None:
+    assert canonicalised(CORE + "PodSpec", containers=[], schedulingGroup={"podGroupName": "g"}) == {"containers": None}
+
+
+UNFIT: list[dict[str, Any]] = [
+    {"hostNetwork": "yes"},
+    {"priority": 2**31},
+    {"containers": {}},
+    {"nodeSelector": {"a": 1}},
+    {"overhead": {"cpu": "x"}},
+]
+
+
+@pytest.mark.parametrize("spec", UNFIT)
+def test_what_does_not_fit_is_refused(spec: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"fit|quantities"):
+        canonicalised(CORE + "PodSpec", **spec)
+
+
 def test_unknown_fields_are_dropped() -> None:
     assert canonicalised(CORE + "ConfigMap", nosuch=1) == {"metadata": {}}
 

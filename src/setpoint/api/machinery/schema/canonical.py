@@ -31,7 +31,16 @@ Operation = Callable[[Any], Any]
 _DROP: Any = object()
 
 #: fields of features that are off by default in 1.36: never stored
-DISABLED: frozenset[tuple[str, str]] = frozenset()
+DISABLED = frozenset(
+    {
+        ("io.k8s.api.core.v1.PodSpec", "schedulingGroup"),  # GenericWorkload
+        ("io.k8s.api.core.v1.VolumeProjection", "clusterTrustBundle"),  # ClusterTrustBundleProjection
+        ("io.k8s.api.resource.v1.DeviceAttribute", "ints"),  # DRAListTypeAttributes
+        ("io.k8s.api.resource.v1.DeviceAttribute", "strings"),
+        ("io.k8s.api.resource.v1.DeviceAttribute", "versions"),
+        ("io.k8s.api.storage.v1.CSIDriverSpec", "preventPodSchedulingIfMissing"),  # VolumeLimitScaling
+    }
+)
 
 _ZEROS: Mapping[str, Any] = {
     "string": "",
