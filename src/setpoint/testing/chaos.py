@@ -5,8 +5,8 @@
     await chaos.heal()
     await cluster.until(chaos.converged)
 
-Users declare, change, pause and delete Deployments, and meddle with pods and ReplicaSets. Trouble is what a network, a busy server,
-a power cut and a restart do. `log` tells the story.
+Users declare, change, pause and delete Deployments, and meddle with pods and ReplicaSets. Trouble is what a network, a busy
+server, a power cut and a restart do. `log` tells the story.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.client.owners import controller_of
 from setpoint.testing.cluster import CONTROLLERS, NODES, SCHEDULER, VirtualCluster
-from setpoint.testing.faults import CALM, STORMY
+from setpoint.testing.faults import STORMY, WELL
 
 NAMESPACE = "default"
 MAX_DEPLOYMENTS = 3
@@ -47,6 +47,7 @@ class Chaos:
     def __init__(self, cluster: VirtualCluster) -> None:
         self.cluster = cluster
         self.client = cluster.client
+        cluster.faults.calm()
         self.rng = cluster.rng
         self.declared: dict[str, Declared] = {}
         self.log: list[str] = []
@@ -217,7 +218,7 @@ class Chaos:
         return "storm"
 
     async def _calm(self) -> str:
-        self.cluster.faults.rates = CALM
+        self.cluster.faults.rates = WELL
         return "calm"
 
     async def _outage(self) -> str:
@@ -287,8 +288,10 @@ class Chaos:
         for each in deployments:
             if each.metadata.name in self.declared:
                 found += self._differences(each, replica_sets, pods)
-        uids = {each.metadata.uid for each in (*deployments, *replica_sets)}
-        for orphan in (*replica_sets, *pods):
+        owners: list[Any] = [*deployments, *replica_sets]
+        uids = {each.metadata.uid for each in owners}
+        dependents: list[Any] = [*replica_sets, *pods]
+        for orphan in dependents:
             ref = controller_of(orphan.metadata)
             if ref is not None and ref.uid not in uids:
                 found.append(f"{orphan.metadata.name}: its owner {ref.name} is gone")

@@ -1,11 +1,11 @@
-"""A whole cluster on virtual time: memory store, API server, controllers, scheduler and simulated nodes on one plain asyncio loop.
+"""A whole cluster on virtual time: memory store, API server, controllers, scheduler and simulated nodes on one asyncio loop.
 
     async with VirtualCluster(nodes=3) as cluster:
         await cluster.client.create(DEPLOYMENTS, body, "default")
         await cluster.settled()
 
-An hour of its time takes as long as the work in it. Components talk to the API server through links with faults (`cluster.faults`);
-any of them, the API server included, can be stopped and started. The test's own client has no faults.
+An hour of its time takes as long as the work in it. Components talk to the API server through links with faults
+(`cluster.faults`); any of them, the API server included, can be stopped and started. The test's own client has no faults.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class VirtualCluster:
         await self.clock.advance(1)
         return self
 
-    async def __aexit__(self, *error: Any) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self._tasks.stop()
         await self._stack.__aexit__(None, None, None)  # an error of the body stays what it is
 

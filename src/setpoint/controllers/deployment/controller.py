@@ -30,7 +30,7 @@ def new(
     pods = informers.of(core_v1.PODS)
     replica_sets.add_index(BY_CONTROLLER, by_controller)
     pods.add_index(BY_CONTROLLER, by_controller)
-    reconciler = DeploymentReconciler(client, clock, deployments.store, replica_sets.store, pods.store, recorder)
+    reconciler = DeploymentReconciler(client, clock, deployments.store, replica_sets, pods.store, recorder)
     controller: Controller[Observed, Plan] = Controller(
         NAME, reconciler, clock, workers=workers, informers=(deployments, replica_sets, pods)
     )

@@ -11,10 +11,15 @@ from setpoint.controllers import claims
 from setpoint.controllers.deployment import conditions, rollout, scaling, status, versions
 from setpoint.controllers.deployment.plan import Draft, Observed, Plan
 
+LOOK_AGAIN = 0.1
+"""Seconds until a cache that is behind is looked at again; its next change comes first as a rule."""
+
 
 def diff(observed: Observed) -> Plan:
     """What to write now; after it, the objects' changes bring the next pass."""
     deployment = observed.deployment
+    if observed.behind:
+        return Plan(deployment, deployment.status, requeue_after=LOOK_AGAIN)
     selector = deployment.spec.selector
     if selector is None or selector == meta_v1.LabelSelector():
         return _selects_everything(deployment)

@@ -17,13 +17,15 @@ from setpoint.controllers.deployment.status import Status
 class Observed:
     """What the caches show: the Deployment's ReplicaSets and its namespace's orphans, and the pods of its own ReplicaSets.
 
-    `pods` matter to strategy Recreate alone, by the uid of their ReplicaSet.
+    `pods` matter to strategy Recreate alone, by the uid of their ReplicaSet. `behind`: the cache lacks something that this
+    controller wrote to the ReplicaSets, so that adding them up would mislead.
     """
 
     deployment: apps_v1.Deployment
     replica_sets: Sequence[apps_v1.ReplicaSet]
     pods: Mapping[str, Sequence[core_v1.Pod]]
     now: float
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)

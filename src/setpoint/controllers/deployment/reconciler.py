@@ -11,6 +11,8 @@ from setpoint.api.types import apps_v1, core_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
 from setpoint.client.events import EventRecorder
+from setpoint.client.informer import Informer
+from setpoint.client.objects import key_of
 from setpoint.client.owners import controller_reference, is_controlled_by
 from setpoint.client.store import Store
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
@@ -30,14 +32,17 @@ class DeploymentReconciler:
         client: ClientProtocol,
         clock: Clock,
         deployments: Store[apps_v1.Deployment],
-        replica_sets: Store[apps_v1.ReplicaSet],
+        replica_sets: Informer[apps_v1.ReplicaSet],
         pods: Store[core_v1.Pod],
         recorder: EventRecorder,
     ) -> None:
         self._client = client
         self._clock = clock
         self._deployments = deployments
-        self._replica_sets = replica_sets
+        self._informer = replica_sets
+        self._replica_sets = replica_sets.store
+        self._written: dict[str, int] = {}
+        """By key, the newest version of a ReplicaSet that was written for it."""
         self._pods = pods
         self._recorder = recorder
         self._claims = Claims(client, apps_v1.DEPLOYMENTS, apps_v1.REPLICASETS)
@@ -45,6 +50,7 @@ class DeploymentReconciler:
     def observe(self, key: str) -> Observed | None:
         deployment = self._deployments.get(key)
         if deployment is None:
+            self._written.pop(key, None)
             return None
         meta = deployment.metadata
         own = self._replica_sets.by_index(BY_CONTROLLER, meta.uid)
@@ -52,7 +58,11 @@ class DeploymentReconciler:
         pods = {}
         if deployment.spec.strategy.type == "Recreate":
             pods = {each.metadata.uid: self._pods.by_index(BY_CONTROLLER, each.metadata.uid) for each in own}
-        return Observed(deployment, [*own, *orphans], pods, self._clock.now())
+        behind = version(self._informer.resource_version) < self._written.get(key, 0)
+        return Observed(deployment, [*own, *orphans], pods, self._clock.now(), behind)
+
+    def _wrote(self, deployment: apps_v1.Deployment, replica_set: apps_v1.ReplicaSet) -> None:
+        self._written[key_of(deployment)] = version(replica_set.metadata.resource_version)
 
     def diff(self, observed: Observed) -> Plan | None:
         plan = decision.diff(observed)
@@ -83,7 +93,7 @@ class DeploymentReconciler:
         body = msgspec.to_builtins(new)
         body["metadata"]["ownerReferences"] = [controller_reference(deployment, apps_v1.DEPLOYMENTS)]
         try:
-            await self._client.create(apps_v1.REPLICASETS, body, new.metadata.namespace)
+            self._wrote(deployment, await self._client.create(apps_v1.REPLICASETS, body, new.metadata.namespace))
         except StatusError as error:
             if error.reason == "AlreadyExists":
                 await self._check_collision(deployment, new, error)
@@ -121,7 +131,7 @@ class DeploymentReconciler:
             patch["metadata"]["annotations"] = dict(step.annotations)
         spec = {"replicas": step.replicas, "minReadySeconds": step.min_ready_seconds}
         patch["spec"] = {key: value for key, value in spec.items() if value is not None}
-        await self._client.patch(apps_v1.REPLICASETS, meta.name, patch, meta.namespace)
+        self._wrote(deployment, await self._client.patch(apps_v1.REPLICASETS, meta.name, patch, meta.namespace))
         if step.replicas is not None:
             self._scaled(deployment, meta.name, replicas(step.replica_set), step.replicas)
 
@@ -149,3 +159,8 @@ class DeploymentReconciler:
         await self._client.patch(
             apps_v1.DEPLOYMENTS, deployment.metadata.name, patch, deployment.metadata.namespace, subresource="status"
         )
+
+
+def version(text: str) -> int:
+    """A resourceVersion as a number, for comparing versions of one collection; 0 where it is none (another server's business)."""
+    return int(text) if text.isdecimal() else 0

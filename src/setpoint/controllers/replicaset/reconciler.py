@@ -43,14 +43,19 @@ class ReplicaSetReconciler:
         self._pods = pods
         self._recorder = recorder
         self._expectations = expectations
+        self._gone: dict[str, str] = {}
+        """Keys and uids of ReplicaSets that the server no longer has though the cache does."""
         self._claims = Claims(client, apps_v1.REPLICASETS, core_v1.PODS)
 
     def observe(self, key: str) -> Observed | None:
         replica_set = self._replica_sets.get(key)
         if replica_set is None:
             self._expectations.forget(key)
+            self._gone.pop(key, None)
             return None
         meta = replica_set.metadata
+        if self._gone.get(key) == meta.uid:
+            return None  # pods made for it now would be collected at once, and their end would bring us here again
         trusted = self._expectations.satisfied(key)  # asked before the cache is read: what is seen then, counts
         own = self._pods.by_index(BY_CONTROLLER, meta.uid)
         orphans = self._pods.by_index(BY_CONTROLLER, orphans_of(meta.namespace))
@@ -142,10 +147,13 @@ class ReplicaSetReconciler:
         base = plan.status if cause is None else statuses.keeping_failure(plan.status, observed)
         status = statuses.with_failure(base, cause, self._clock.now())
         if status != observed:
-            await self._client.patch(
-                apps_v1.REPLICASETS,
-                plan.replica_set.metadata.name,
-                statuses.patch(plan.replica_set, status),
-                plan.replica_set.metadata.namespace,
-                subresource="status",
-            )
+            await self._patch_status(plan.replica_set, statuses.patch(plan.replica_set, status))
+
+    async def _patch_status(self, replica_set: apps_v1.ReplicaSet, patch: dict[str, Any]) -> None:
+        meta = replica_set.metadata
+        try:
+            await self._client.patch(apps_v1.REPLICASETS, meta.name, patch, meta.namespace, subresource="status")
+        except StatusError as error:
+            if error.reason != "NotFound":
+                raise
+            self._gone[key_of(replica_set)] = meta.uid

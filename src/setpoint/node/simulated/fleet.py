@@ -43,9 +43,11 @@ class SimulatedNode:
     def address(self) -> str:
         return f"172.{16 + self.index // 65536 % 16}.{self.index // 256 % 256}.{self.index % 256}"
 
-    def pod_address(self, uid: str) -> str:
-        """The address of a pod here; the same as long as it is here."""
-        if uid not in self.addresses:
+    def pod_address(self, uid: str, known: str = "") -> str:
+        """The address of a pod here; the same as long as it is here. `known` is the one that its status has already."""
+        if known:
+            self.addresses[uid] = known
+        elif uid not in self.addresses:
             taken = set(self.addresses.values())
             while (found := self._candidate()) in taken:
                 pass
@@ -159,6 +161,8 @@ class SimulatedNodes:
         if new is None:
             node.addresses.pop(pod.metadata.uid, None)
             node.lost.discard(pod.metadata.uid)
+        elif new.status.pod_ip:
+            node.pod_address(new.metadata.uid, new.status.pod_ip)
         self._pod_controller.enqueue(key_of(pod))
 
     def _node_changed(self, node: core_v1.Node) -> None:

@@ -87,7 +87,7 @@ class PodReconciler:
             if plan.step.status is None:
                 await self._delete(client, plan.pod)
             else:
-                place = Place(node.address, node.pod_address(plan.pod.metadata.uid))
+                place = Place(node.address, node.pod_address(plan.pod.metadata.uid, plan.pod.status.pod_ip))
                 await self._patch(client, plan.pod, plan.step.status(place, self._clock.now()))
         except StatusError as error:
             if error.reason not in GONE:
