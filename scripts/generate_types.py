@@ -181,8 +181,8 @@ def formatted(text: str) -> str:
     ruff = [sys.executable, "-m", "ruff"]
     command = [*ruff, "format", "--stdin-filename", "core_v1.py", "-"]
     clean = [*ruff, "check", "--isolated", "--select", "F401", "--fix", "-q", "--stdin-filename", "core_v1.py", "-"]
-    used = subprocess.run(clean, input=text, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own tool
-    return subprocess.run(command, input=used, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own tool
+    used = subprocess.run(clean, input=text, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(command, input=used, capture_output=True, text=True, check=True).stdout
 
 
 def main() -> None:

@@ -273,6 +273,11 @@ def test_yaml_aliases_are_bounded() -> None:
     assert "contains itself" in complaint("a: &a [*a]", media=YAML)
 
 
+@pytest.mark.parametrize("body", ["<<: 5", "a: 1e400", "a: \x00", "- " * 50_000, "[" * 50_000, "? [a]\n: b", "a: .inf"])
+def test_yaml_that_becomes_no_json(body: str) -> None:
+    assert "error converting YAML to JSON: " in complaint(body, media=YAML)
+
+
 def test_a_patched_object_is_judged_like_a_body() -> None:
     node = trees.load().tree("io.k8s.api.core.v1.ConfigMap")
     assert decode.check({"data": {"k": None}, "immutable": None}, node).obj == {"data": {"k": ""}, "metadata": {}}

@@ -13,7 +13,7 @@ import orjson
 import yaml
 
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
-_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
+_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "of", "Of", "OFF")
 _BOOLEANS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _float = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").fullmatch
@@ -21,6 +21,7 @@ _decimal = re.compile(r"[-+]?(0|[1-9][0-9]*)").fullmatch
 _based = re.compile(r"([-+]?)0(?:([xX])([0-9a-fA-F]+)|([bB])([01]+)|[oO]?([0-7]+))").fullmatch
 _STRING = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_FAILED = "error converting YAML to JSON"
 _LOW, _HIGH = 400_000, 4_000_000
 
 
@@ -37,19 +38,19 @@ def to_json(body: bytes) -> tuple[bytes, str]:
         if "expected a single document" in str(error):
             node = next(iter(yaml.compose_all(body, Loader=yaml.SafeLoader)))
         else:
-            raise YamlComplaint(f"error converting YAML to JSON: yaml: {_marked(error)}") from error
+            raise YamlComplaint(f"{_FAILED}: yaml: {_marked(error)}") from error
     except yaml.YAMLError as error:
-        raise YamlComplaint(f"error converting YAML to JSON: yaml: {error}") from error
+        raise YamlComplaint(f"{_FAILED}: yaml: {error}") from error
     try:
         value = reader.value(node) if node is not None else None
     except RecursionError as error:
-        raise YamlComplaint("error converting YAML to JSON: yaml: exceeded max depth") from error
+        raise YamlComplaint(f"{_FAILED}: yaml: exceeded max depth") from error
     repeated = "".join(f"\n  line {line}: key {key} already set in map" for line, key in reader.repeated)
-    complaint = f"error converting YAML to JSON: yaml: unmarshal errors:{repeated}" if repeated else ""
+    complaint = f"{_FAILED}: yaml: unmarshal errors:{repeated}" if repeated else ""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS), complaint
     except TypeError as error:
-        raise YamlComplaint("error converting YAML to JSON: exceeded max depth") from error
+        raise YamlComplaint(f"{_FAILED}: exceeded max depth") from error
 
 
 def _marked(error: yaml.MarkedYAMLError) -> str:
@@ -77,9 +78,9 @@ class _Reader:
         aliased = aliased or id(node) in self._seen
         self._aliased += aliased
         if self._aliased > 100 and self._count > 1000 and self._aliased / self._count > _allowed(self._count):
-            raise YamlComplaint("error converting YAML to JSON: yaml: document contains excessive aliasing")
+            raise YamlComplaint(f"{_FAILED}: yaml: document contains excessive aliasing")
         if id(node) in self._within:
-            raise YamlComplaint("error converting YAML to JSON: yaml: anchor value contains itself")
+            raise YamlComplaint(f"{_FAILED}: yaml: anchor value contains itself")
         self._seen.add(id(node))
         if isinstance(node, yaml.ScalarNode):
             return scalar(node)
@@ -97,13 +98,19 @@ class _Reader:
         for key, item in node.value:
             if key.tag == _MERGE and key.value == "<<":
                 for source in reversed(item.value if isinstance(item, yaml.SequenceNode) else [item]):
-                    merged.update(self.value(source, aliased=aliased))
+                    merged.update(self._merged(source, aliased))
                 continue
             name = self._key(key, item)
             if name in out and not aliased:
                 self.repeated.append((key.start_mark.line + 1, orjson.dumps(name).decode()))
             out[name] = self.value(item, aliased=aliased)
         return merged | out
+
+    def _merged(self, source: yaml.Node, aliased: bool) -> dict[str, Any]:
+        if not isinstance(source, yaml.MappingNode):
+            raise YamlComplaint(f"{_FAILED}: yaml: map merge requires map or sequence of maps as the value")
+        found: dict[str, Any] = self.value(source, aliased=aliased)
+        return found
 
     def _key(self, key: yaml.Node, item: yaml.Node) -> str:
         value = self.value(key)
@@ -116,7 +123,7 @@ class _Reader:
         shown = "<nil>" if value is None else str(value)
         kind = "%!s(<nil>)" if value is None else "map[interface {}]interface {}" if isinstance(value, dict) else "[]interface {}"
         held = f'"{item.value}"' if isinstance(item, yaml.ScalarNode) else "map[]"
-        raise YamlComplaint(f"error converting YAML to JSON: unsupported map key of type: {kind}, key: {shown}, value: {held}")
+        raise YamlComplaint(f"{_FAILED}: unsupported map key of type: {kind}, key: {shown}, value: {held}")
 
 
 def _allowed(count: int) -> float:
@@ -155,9 +162,11 @@ def _numeric(text: str) -> Any:
         return _bounded(int(based[1] + digits, base))
     if plain and _float(plain):
         value = float(plain)
+        if value in {float("inf"), float("-inf")}:
+            raise YamlComplaint(f"{_FAILED}: json: unsupported value: {'+' if value > 0 else '-'}Inf")
         return int(value) if value.is_integer() and abs(value) < 1e21 else value
     if text.lower() in {".inf", "+.inf", "-.inf", ".nan"}:
-        raise YamlComplaint(f"error converting YAML to JSON: json: unsupported value: {text.lower().replace('.', '')}")
+        raise YamlComplaint(f"{_FAILED}: json: unsupported value: {text.lower().replace('.', '')}")
     return text
 
 
