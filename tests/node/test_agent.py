@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 from tests.node.conftest import NODE, Rig, eventually, of_pod, restarted, sh, waits_for

@@ -37,6 +37,7 @@ from setpoint.node.worker import PodWorker
 log = structlog.get_logger("node.agent")
 _STATUS_SENDERS = 4
 _REGISTER_RETRY = 0.5
+_WORKER_RETRY = 1.0
 _REFRESH = 60.0
 _PATIENCE = 5.0  # seconds for the API server to say what became of pods while this agent was away
 
@@ -179,15 +180,15 @@ class Agent:
         """Make workers for the pods of the checkpoint, and tell each what of it still runs."""
         checkpoints = self.services.checkpoints
         known = {uid: loaded for uid in checkpoints.uids() if (loaded := checkpoints.load(uid)) is not None}
-        found = await self._runtime.find({uid: checkpoints.directory(uid) for uid in known})
-        for sandbox in found:
-            pod, state = known[sandbox.pod_uid]
-            worker = self._worker(pod, state)
-            if sandbox.alive:
-                running = await self._runtime.run_sandbox(worker.sandbox_spec())
-                worker.post(m.Adopted(alive=True, containers=sandbox.containers, addresses=running.addresses))
-            else:
-                self._tasks.start(f"revive {worker.uid}", self._revive(worker, sandbox))
+        for sandbox in await self._runtime.find({uid: checkpoints.directory(uid) for uid in known}):
+            await self._resume(self._worker(*known[sandbox.pod_uid]), sandbox)
+
+    async def _resume(self, worker: PodWorker, sandbox: FoundSandbox) -> None:
+        if sandbox.alive:
+            running = await self._runtime.run_sandbox(worker.sandbox_spec())
+            worker.post(m.Adopted(alive=True, containers=sandbox.containers, addresses=running.addresses))
+        else:
+            self._tasks.start(f"revive {worker.uid}", self._revive(worker, sandbox))
         early, self._early = self._early, []
         for info in early:
             self._exited(info)
@@ -200,9 +201,32 @@ class Agent:
     def _worker(self, pod: Pod, state: Mapping[str, object] | None) -> PodWorker:
         worker = PodWorker(pod, self.services, state, self._finished)
         self._workers[worker.uid] = worker
-        self._by_name[f"{pod.metadata.namespace}/{pod.metadata.name}"] = worker.uid
-        self._running[worker.uid] = self._tasks.start(f"pod {pod.metadata.namespace}/{pod.metadata.name}", worker.run())
+        name = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        self._by_name[name] = worker.uid
+        self._running[worker.uid] = self._tasks.start(f"pod {name}", self._keep(worker))
         return worker
+
+    async def _keep(self, worker: PodWorker) -> None:
+        """Run a worker; one that fails is replaced, as a new agent would do, and the node's other pods do not notice."""
+        try:
+            await worker.run()
+        except Exception:  # the one place where a worker's errors end
+            log.exception("a pod's worker failed, a new one takes over", pod=worker.uid)
+            await self._clock.sleep(_WORKER_RETRY)
+            await self._replace(worker.uid)
+
+    async def _replace(self, uid: str) -> None:
+        self._finished(uid)
+        checkpoints = self.services.checkpoints
+        loaded = checkpoints.load(uid)
+        if loaded is None:
+            return
+        pod, state = loaded
+        fresh = self._worker(pod, state)
+        if (current := self._informer.store.get(f"{pod.metadata.namespace}/{pod.metadata.name}")) is not None:
+            fresh.post(m.PodChanged(current) if current.metadata.uid == uid else m.PodGone())
+        for sandbox in await self._runtime.find({uid: checkpoints.directory(uid)}):
+            await self._resume(fresh, sandbox)
 
     def _pod_changed(self, kind: str, old: Pod | None, new: Pod | None) -> None:
         if new is None:

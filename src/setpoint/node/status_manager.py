@@ -17,6 +17,7 @@ from setpoint.client.workqueue import WorkQueue
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 
+_LINGER = 0.1  # seconds that a pending pod's status waits: most are running by then, and one patch tells all
 log = logs.get_logger("node.status")
 
 
@@ -43,7 +44,9 @@ class StatusManager:
         entry = self._entries.setdefault(uid, _Entry(namespace, name))
         if status != entry.wanted:
             entry.wanted = status
-            if status != entry.sent:
+            if status != entry.sent and status.get("phase") == "Pending":
+                self._queue.add_after(uid, _LINGER)
+            elif status != entry.sent:
                 self._queue.add(uid)
 
     def delete(self, uid: str, namespace: str, name: str) -> None:

@@ -30,6 +30,7 @@ class Container:
     names: dict[int, str] = field(default_factory=dict)
     stdin: int = -1  # the pipe's writing end, or the terminal's master
     tty: bool = False
+    stdin_once: bool = False
     attached: list[dict[str, int]] = field(default_factory=list)  # stream name -> descriptor of an attached client
 
 
@@ -89,6 +90,7 @@ class Containers:
         }
         records.write(records.container_path(self.directory, spec["id"]), record)
         container = Container(spec["id"], record, wanted, pid, log, stdin=streams.stdin, tty=wanted.tty)
+        container.stdin_once = bool(spec.get("stdinOnce"))
         for name, descriptor in streams.outer.items():
             container.writers[descriptor] = LineWriter(log, name)
             container.names[descriptor] = name

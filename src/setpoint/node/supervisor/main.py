@@ -142,7 +142,8 @@ class Supervisor:
             return self._exec(connection.take(3), request), ()
         if do == "attach":
             stdin = self.containers.attach(request["container"], *connection.take(2))
-            return {"stdin": stdin >= 0}, (stdin,) if stdin >= 0 else ()
+            once = self.containers.by_id[request["container"]].stdin_once
+            return {"stdinOnce": once}, (stdin,) if stdin >= 0 else ()
         if do == "close-stdin":
             self.containers.close_stdin(request["container"])
         elif do == "signal":

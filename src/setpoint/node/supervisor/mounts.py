@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
 # statvfs flags that a remount in a user namespace may not drop
 _KEPT = {2: MS_NOSUID, 4: MS_NODEV, 8: MS_NOEXEC, 1024: MS_NOATIME, 2048: MS_NODIRATIME, 4096: MS_RELATIME}
+
+# consoles, serial lines and block devices: containers never have them, and each would cost a mount
+_HOST_DEVICE = re.compile(r"(tty\w+|vcs\w*|hvc\d+|loop\d+|ram\d+|nbd\d+|[sv]d[a-z]\d*|nvme\w+)").fullmatch
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -130,6 +134,8 @@ class View:
         """Bind every entry of the host's directory `path` into the tmpfs that stands for it."""
         with os.scandir(path) as entries:
             for entry in entries:
+                if path == "/dev" and _HOST_DEVICE(entry.name):
+                    continue
                 place = self._inside(os.path.join(path, entry.name))
                 if entry.is_symlink():
                     os.symlink(os.readlink(entry.path), place)
@@ -176,6 +182,8 @@ def _entries(path: str) -> list[str]:
     out: list[str] = []
     with os.scandir(path) as entries:
         for entry in entries:
+            if path == "/dev" and _HOST_DEVICE(entry.name):
+                continue
             if entry.is_symlink():
                 out += ["--symlink", os.readlink(entry.path), entry.path]
             else:

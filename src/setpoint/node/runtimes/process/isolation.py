@@ -35,7 +35,7 @@ def detect(wanted: str = "") -> Isolation:
     """The best that works; `wanted` names one mode to insist on. Blocks for some milliseconds."""
     if wanted == "none" or sys.platform != "linux":
         return Isolation("none")
-    if wanted in ("", "mounts") and _works(Isolation("mounts")):
+    if wanted != "bubblewrap" and _works(Isolation("mounts")):
         return Isolation("mounts")
     program = shutil.which("bwrap") or ""
     if program and _works(Isolation("bubblewrap", program)):

@@ -82,6 +82,8 @@ class ProcessRuntime:
         return [await self._find(uid, directory) for uid, directory in pods.items()]
 
     async def _find(self, uid: str, directory: str) -> FoundSandbox:
+        if (known := self._pods.pop(uid, None)) is not None:
+            known.client.close()
         if stands(directory):
             with contextlib.suppress(OSError):
                 pod = self._connect(uid, directory, "")
@@ -170,6 +172,7 @@ class ProcessRuntime:
             "mounts": [(mount.source, mount.target, mount.read_only) for mount in spec.mounts],
             "log": spec.log,
             "stdin": spec.stdin,
+            "stdinOnce": spec.stdin_once,
             "tty": spec.tty,
             "uid": spec.uid,
             "gid": spec.gid,
@@ -230,7 +233,7 @@ class ProcessRuntime:
         out, out_inner = os.pipe()
         err, err_inner = os.pipe()
         try:
-            await client.request("attach", (out_inner, err_inner), container=container_id)
+            answer = await client.request("attach", (out_inner, err_inner), container=container_id)
         except LookupError as error:
             os.close(out)
             os.close(err)
@@ -238,13 +241,16 @@ class ProcessRuntime:
         finally:
             os.close(out_inner)
             os.close(err_inner)
-        stdin = client.take_descriptor()
+        stdin, once = client.take_descriptor(), bool(answer.get("stdinOnce"))
         if stdin >= 0 and not (spec.stdin or spec.tty):
             os.close(stdin)
             stdin = -1
 
         async def closed() -> None:
-            """The supervisor notices by itself that nobody reads."""
+            """A container with stdinOnce gets one session's input; that nobody reads its output the supervisor finds out."""
+            if once and (spec.stdin or spec.tty):
+                with contextlib.suppress(SupervisorGone, OSError, LookupError):
+                    await client.request("close-stdin", container=container_id)
 
         return ProcessSession(Streams({"stdout": out, "stderr": err}, stdin, terminal=stdin if spec.tty else -1), None, closed)
 

@@ -28,6 +28,7 @@ class ProcessSession:
     """Reads are pulled: a slow reader slows the process down through its own pipe, nothing is buffered here."""
 
     def __init__(self, streams: Streams, exit_code: Awaitable[int] | None, on_close: Callable[[], Awaitable[None]]) -> None:
+        """`on_close` is called once input or everything is closed."""
         self._streams = streams
         self._exit_code = exit_code
         self._on_close = on_close
@@ -99,6 +100,7 @@ class ProcessSession:
             return
         os.close(self._streams.writer)
         self._streams.writer = -1
+        await self._on_close()
 
     def resize(self, width: int, height: int) -> None:
         if self._streams.terminal >= 0:
