@@ -35,6 +35,8 @@ class SecretStrategy(Strategy):
         if texts:
             encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
             obj["data"] = {**(obj.get("data") or {}), **encoded}
+        if obj.get("data") and None in obj["data"].values():
+            obj["data"] = {key: value or "" for key, value in obj["data"].items()}
         obj["type"] = obj.get("type") or "Opaque"
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:

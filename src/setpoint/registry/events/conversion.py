@@ -27,4 +27,10 @@ def convert_event(obj: Object, version: str) -> Object:
     names = _RENAMED if version == NEW else _BACK
     out = {names.get(name, name): value for name, value in obj.items()}
     out["apiVersion"] = version
+    for core, new in (("reportingComponent", "reportingController"), ("reportingInstance", "reportingInstance")):
+        # always written in the core form, never when empty in the newer one
+        if version == CORE:
+            out.setdefault(core, "")
+        elif not out.get(new):
+            out.pop(new, None)
     return out

@@ -96,24 +96,26 @@ class NewEventStrategy(EventStrategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         errors = super().validate(context, obj)
-        for field, empty in _FIXED.items():
+        for field, empty in _FIXED:
             shown = "reportingController" if field == "reportingComponent" else field
             errors += immutable(shown, obj.get(field) or empty, old.get(field) or empty)
         return errors
 
 
-_FIXED: dict[str, Any] = {
-    "involvedObject": {},
-    "reason": "",
-    "message": "",
-    "source": {},
-    "firstTimestamp": None,
-    "lastTimestamp": None,
-    "count": 0,
-    "type": "",
-    "eventTime": None,
-    "action": "",
-    "related": None,
-    "reportingComponent": "",
-    "reportingInstance": "",
-}
+# in Kubernetes' order, one of them twice; with what counts as nothing
+_FIXED: tuple[tuple[str, Any], ...] = (
+    ("involvedObject", {}),
+    ("reason", ""),
+    ("message", ""),
+    ("source", {}),
+    ("firstTimestamp", None),
+    ("lastTimestamp", None),
+    ("count", 0),
+    ("reason", ""),
+    ("type", ""),
+    ("eventTime", None),
+    ("action", ""),
+    ("related", None),
+    ("reportingComponent", ""),
+    ("reportingInstance", ""),
+)

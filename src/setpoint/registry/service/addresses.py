@@ -32,7 +32,7 @@ def normalise(spec: Object, old: Spec | None) -> None:
         return
     before_single, before_many = old.get("clusterIP", ""), old.get("clusterIPs") or []
     if single != before_single:
-        if many == before_many:
+        if not many or many == before_many:
             _set_addresses(spec, [single] if single else [])
     elif not many and before_many:
         _set_addresses(spec, [])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from setpoint.registry.batch.cron_job import CronJobStrategy, cron_job_status
+from setpoint.registry.batch.job import JobStrategy, job_status
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,11 +15,11 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="cronjob",
         kind="CronJob",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=CronJobStrategy(),
         definitions=definitions("batch", "CronJob"),
         short_names=("cj",),
         categories=("all",),
-        subresources=(status("CronJob", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("CronJob", cron_job_status()),),
     ),
     ServedResource(
         group="batch",
@@ -27,9 +28,9 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="job",
         kind="Job",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=JobStrategy(),
         definitions=definitions("batch", "Job"),
         categories=("all",),
-        subresources=(status("Job", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("Job", job_status()),),
     ),
 )

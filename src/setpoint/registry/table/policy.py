@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from setpoint.registry.policy.pod_disruption_budget import PodDisruptionBudgetStrategy, pod_disruption_budget_status
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,9 +14,9 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="poddisruptionbudget",
         kind="PodDisruptionBudget",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=PodDisruptionBudgetStrategy(),
         definitions=definitions("policy", "PodDisruptionBudget"),
         short_names=("pdb",),
-        subresources=(status("PodDisruptionBudget", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("PodDisruptionBudget", pod_disruption_budget_status()),),
     ),
 )
