@@ -253,13 +253,16 @@ immutable: yes
 
 
 def test_yaml_complaints() -> None:
-    start = "the object provided is unrecognized (must be of type ConfigMap): error converting YAML to JSON: yaml: "
+    start = "the object provided is unrecognized (must be of type ConfigMap): yaml: "
     assert complaint("a: b: c", media=YAML).startswith(start + "mapping values are not allowed in this context")
     assert complaint("a: 1\nb: [\n", media=YAML).startswith(start + "line ")
     twice = "kind: ConfigMap\ndata:\n  k: a\n  k: b\n"
-    repeated = 'error converting YAML to JSON: yaml: unmarshal errors:\n  line 4: key "k" already set in map'
+    repeated = 'line 4: key "k" already set in map'
     assert decoded(twice, media=YAML).warnings == [repeated]
     assert decoded(twice, media=YAML).obj["data"] == {"k": "b"}
+    assert complaint(twice, media=YAML, validation=STRICT).endswith(
+        f"strict decoding error: yaml: unmarshal errors:\n  {repeated}"
+    )
     assert complaint("data: {k: 5}", media=YAML).endswith(
         "cannot unmarshal number into Go struct field ConfigMap.data of type string"
     )
@@ -275,7 +278,18 @@ def test_yaml_aliases_are_bounded() -> None:
 
 @pytest.mark.parametrize("body", ["<<: 5", "a: 1e400", "a: \x00", "- " * 50_000, "[" * 50_000, "? [a]\n: b", "a: .inf"])
 def test_yaml_that_becomes_no_json(body: str) -> None:
-    assert "error converting YAML to JSON: " in complaint(body, media=YAML)
+    assert "unrecognized" in complaint(body, media=YAML)
+    with pytest.raises(decode.DecodeError, match="error converting YAML to JSON: "):
+        decode.read(body.encode(), YAML, None)
+
+
+def test_yaml_of_a_patch_that_is_no_object() -> None:
+    with pytest.raises(decode.DecodeError) as caught:
+        decode.read(b"[1, 2]", YAML, None)
+    why = (
+        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}"
+    )
+    assert str(caught.value) == why
 
 
 def test_a_patched_object_is_judged_like_a_body() -> None:

@@ -9,7 +9,7 @@ What comes out is canonical already: null is absence, and zeros are where a Go s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,24 +109,33 @@ class Expected:
 
 def read(body: bytes, media_type: str, node: Node | None, *, validation: str = WARN, expected: Expected | None = None) -> Decoded:
     """As `decode`, for callers with a sentence of their own around the complaint (options, patches). Raises DecodeError."""
-    complaint = ""
-    if _is_yaml(media_type):
-        from setpoint.api.machinery.yaml_bodies import YamlComplaint, to_json
-
-        try:
-            body, complaint = to_json(body)
-        except YamlComplaint as error:
-            raise DecodeError(str(error)) from error
-    obj = fast(body)
-    if obj is None or complaint:
-        return _read_slowly(body, node, validation, expected, complaint)
+    obj = fast(body)  # also for YAML, of which JSON is a part that the fast reader knows as well
+    if obj is None:
+        slowly = _read_yaml if _is_yaml(media_type) else _read_slowly
+        return slowly(body, node, validation, expected)
     if expected:
         expected.settle(obj)
     try:
         _settle_names(obj, expected)
         return Decoded(_fitted(obj, node))
     except ValueError:  # the slow reader says which complaint comes first
-        return _read_slowly(body, node, validation, expected, complaint)
+        return _read_slowly(body, node, validation, expected)
+
+
+def _read_yaml(body: bytes, node: Node | None, validation: str, expected: Expected | None) -> Decoded:
+    """Options and patches are unmarshalled by a YAML library, which has sentences of its own; objects are converted first."""
+    from setpoint.api.machinery.yaml_bodies import YamlComplaint, to_json
+
+    try:
+        text, repeated = to_json(body)
+    except YamlComplaint as error:
+        raise DecodeError(f"{'' if expected else 'error converting YAML to JSON: '}{error}") from error
+    try:
+        return _read_slowly(text, node, validation, expected, repeated)
+    except DecodeError as error:
+        if expected:
+            raise
+        raise DecodeError(f"error unmarshaling JSON: while decoding JSON: {error}") from error
 
 
 def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN) -> Decoded:
@@ -137,7 +146,7 @@ def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN) -> 
     try:
         return Decoded(_fitted(obj, node))
     except ValueError:
-        found = _read_slowly(orjson.dumps(obj), node, WARN, None, "")
+        found = _read_slowly(orjson.dumps(obj), node, WARN, None)
     complaints = sorted(found.warnings)
     if complaints and validation == STRICT:
         raise DecodeError(f"strict decoding error: {', '.join(complaints)}")
@@ -192,7 +201,9 @@ def _as_doubles(value: Any) -> Any:
     return value
 
 
-def _read_slowly(body: bytes, node: Node | None, validation: str, expected: Expected | None, complaint: str) -> Decoded:
+def _read_slowly(
+    body: bytes, node: Node | None, validation: str, expected: Expected | None, repeated: Sequence[str] = ()
+) -> Decoded:
     value = _interpret(body, expected)
     kind, version = ("", "")
     if expected:
@@ -204,10 +215,10 @@ def _read_slowly(body: bytes, node: Node | None, validation: str, expected: Expe
         obj = canonical.canonicalise(obj, node) if node is not None else obj
     except (ValueError, OverflowError) as error:
         raise DecodeError(str(error), kind=kind, version=version) from error
-    complaints = ([complaint] if complaint else []) + reader.complaints
-    if complaints and validation == STRICT:
-        raise DecodeError(f"strict decoding error: {', '.join(complaints)}", kind=kind, version=version)
-    return Decoded(obj, complaints if validation != IGNORE else [])
+    if validation == STRICT and (repeated or reader.complaints):
+        listed = ["yaml: unmarshal errors:" + "".join(f"\n  {text}" for text in repeated)] if repeated else []
+        raise DecodeError(f"strict decoding error: {', '.join(listed + reader.complaints)}", kind=kind, version=version)
+    return Decoded(obj, [*repeated, *reader.complaints] if validation != IGNORE else [])
 
 
 def _interpret(body: bytes, expected: Expected | None) -> gojson.Members:

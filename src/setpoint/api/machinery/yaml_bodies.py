@@ -21,7 +21,6 @@ _decimal = re.compile(r"[-+]?(0|[1-9][0-9]*)").fullmatch
 _based = re.compile(r"([-+]?)0(?:([xX])([0-9a-fA-F]+)|([bB])([01]+)|[oO]?([0-7]+))").fullmatch
 _STRING = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
-_FAILED = "error converting YAML to JSON"
 _LOW, _HIGH = 400_000, 4_000_000
 
 
@@ -29,8 +28,8 @@ class YamlComplaint(ValueError):
     """The body is no YAML, or none that becomes JSON; the message is that of Kubernetes' reader."""
 
 
-def to_json(body: bytes) -> tuple[bytes, str]:
-    """JSON with sorted keys, and the complaint about repeated keys that a strict reader makes ("" if there are none)."""
+def to_json(body: bytes) -> tuple[bytes, list[str]]:
+    """JSON with sorted keys, and the complaints about repeated keys that a strict reader makes."""
     reader = _Reader()
     try:
         node = yaml.compose(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -38,19 +37,17 @@ def to_json(body: bytes) -> tuple[bytes, str]:
         if "expected a single document" in str(error):
             node = next(iter(yaml.compose_all(body, Loader=yaml.SafeLoader)))
         else:
-            raise YamlComplaint(f"{_FAILED}: yaml: {_marked(error)}") from error
+            raise YamlComplaint(f"yaml: {_marked(error)}") from error
     except yaml.YAMLError as error:
-        raise YamlComplaint(f"{_FAILED}: yaml: {error}") from error
+        raise YamlComplaint(f"yaml: {error}") from error
     try:
         value = reader.value(node) if node is not None else None
     except RecursionError as error:
-        raise YamlComplaint(f"{_FAILED}: yaml: exceeded max depth") from error
-    repeated = "".join(f"\n  line {line}: key {key} already set in map" for line, key in reader.repeated)
-    complaint = f"{_FAILED}: yaml: unmarshal errors:{repeated}" if repeated else ""
+        raise YamlComplaint("yaml: exceeded max depth") from error
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS), complaint
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS), reader.repeated
     except TypeError as error:
-        raise YamlComplaint(f"{_FAILED}: exceeded max depth") from error
+        raise YamlComplaint("exceeded max depth") from error
 
 
 def _marked(error: yaml.MarkedYAMLError) -> str:
@@ -67,7 +64,7 @@ class _Reader:
     """Turns a composed document into plain values and counts what aliases make of it."""
 
     def __init__(self) -> None:
-        self.repeated: list[tuple[int, str]] = []
+        self.repeated: list[str] = []
         self._seen: set[int] = set()
         self._within: set[int] = set()
         self._count = 0
@@ -78,9 +75,9 @@ class _Reader:
         aliased = aliased or id(node) in self._seen
         self._aliased += aliased
         if self._aliased > 100 and self._count > 1000 and self._aliased / self._count > _allowed(self._count):
-            raise YamlComplaint(f"{_FAILED}: yaml: document contains excessive aliasing")
+            raise YamlComplaint("yaml: document contains excessive aliasing")
         if id(node) in self._within:
-            raise YamlComplaint(f"{_FAILED}: yaml: anchor value contains itself")
+            raise YamlComplaint("yaml: anchor value contains itself")
         self._seen.add(id(node))
         if isinstance(node, yaml.ScalarNode):
             return scalar(node)
@@ -102,13 +99,13 @@ class _Reader:
                 continue
             name = self._key(key, item)
             if name in out and not aliased:
-                self.repeated.append((key.start_mark.line + 1, orjson.dumps(name).decode()))
+                self.repeated.append(f"line {key.start_mark.line + 1}: key {orjson.dumps(name).decode()} already set in map")
             out[name] = self.value(item, aliased=aliased)
         return merged | out
 
     def _merged(self, source: yaml.Node, aliased: bool) -> dict[str, Any]:
         if not isinstance(source, yaml.MappingNode):
-            raise YamlComplaint(f"{_FAILED}: yaml: map merge requires map or sequence of maps as the value")
+            raise YamlComplaint("yaml: map merge requires map or sequence of maps as the value")
         found: dict[str, Any] = self.value(source, aliased=aliased)
         return found
 
@@ -123,7 +120,7 @@ class _Reader:
         shown = "<nil>" if value is None else str(value)
         kind = "%!s(<nil>)" if value is None else "map[interface {}]interface {}" if isinstance(value, dict) else "[]interface {}"
         held = f'"{item.value}"' if isinstance(item, yaml.ScalarNode) else "map[]"
-        raise YamlComplaint(f"{_FAILED}: unsupported map key of type: {kind}, key: {shown}, value: {held}")
+        raise YamlComplaint(f"unsupported map key of type: {kind}, key: {shown}, value: {held}")
 
 
 def _allowed(count: int) -> float:
@@ -163,10 +160,10 @@ def _numeric(text: str) -> Any:
     if plain and _float(plain):
         value = float(plain)
         if value in {float("inf"), float("-inf")}:
-            raise YamlComplaint(f"{_FAILED}: json: unsupported value: {'+' if value > 0 else '-'}Inf")
+            raise YamlComplaint(f"json: unsupported value: {'+' if value > 0 else '-'}Inf")
         return int(value) if value.is_integer() and abs(value) < 1e21 else value
     if text.lower() in {".inf", "+.inf", "-.inf", ".nan"}:
-        raise YamlComplaint(f"{_FAILED}: json: unsupported value: {text.lower().replace('.', '')}")
+        raise YamlComplaint(f"json: unsupported value: {text.lower().replace('.', '')}")
     return text
 
 
