@@ -3,13 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.node.pods import container, pod
 
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import ConfigMap, Secret, Service
 from setpoint.node.downward import Surroundings, lines
 from setpoint.node.environment import environment_of, expand, service_environment
 from setpoint.node.runtime import ContainerError
-from tests.node.pods import container, pod
 
 
 class Lookup:
@@ -54,7 +54,8 @@ async def test_later_sources_win_and_see_earlier_ones() -> None:
     assert found.values["B"] == "own/second/svc"
     assert "bad=" not in found.values
     assert found.invalid == (
-        "Keys [bad=] from the EnvFrom ConfigMap ns/one were skipped since they are considered invalid environment variable names.",
+        "Keys [bad=] from the EnvFrom ConfigMap ns/one were skipped "
+        "since they are considered invalid environment variable names.",
     )
 
 

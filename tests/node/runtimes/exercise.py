@@ -16,7 +16,10 @@ from setpoint.node.runtime import ContainerError, ContainerInfo, ContainerSpec, 
 from setpoint.node.runtimes.process.runtime import ProcessRuntime
 
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
-SCRIPT = f"cat {TOKEN}/token; cat /data/new/token; touch {TOKEN}/x 2>/dev/null || echo read-only; echo end > /dev/termination-log; exit 3"
+SCRIPT = (
+    f"cat {TOKEN}/token; cat /data/new/token; touch {TOKEN}/x 2>/dev/null || echo read-only; "
+    "echo end > /dev/termination-log; exit 3"
+)
 
 
 async def exercise(directory: Path, isolation: str) -> dict[str, Any]:

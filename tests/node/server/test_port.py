@@ -8,9 +8,9 @@ from typing import Any
 import aiohttp
 import orjson
 import pytest
+from tests.node.conftest import Rig, sh
 
 from setpoint.apiserver.pki import KeyPair, Subject
-from tests.node.conftest import Rig, sh
 
 
 def _session(rig: Rig, pair: KeyPair | None) -> aiohttp.ClientSession:

@@ -31,7 +31,7 @@ def test_host_paths_are_checked_by_type(tmp_path: Path) -> None:
     assert host_path.prepare(str(tmp_path / "file"), "File")
     assert host_path.prepare(str(tmp_path / "made"), "DirectoryOrCreate")
     assert (tmp_path / "made").is_dir()
-    with pytest.raises(VolumeError, match="hostPath type check failed: .*/file is not a directory"):
+    with pytest.raises(VolumeError, match=r"hostPath type check failed: .*/file is not a directory"):
         host_path.prepare(str(tmp_path / "file"), "Directory")
     with pytest.raises(VolumeError, match="is not a socket file"):
         host_path.prepare(str(tmp_path / "none"), "Socket")
