@@ -33,6 +33,7 @@ from setpoint.kit.tasks import Tasks
 from setpoint.node.simulated import NodeSpec, SimulatedNodes, Stages
 from setpoint.scheduler.scheduler import Scheduler
 from setpoint.storage.backends.memory import memory_store
+from setpoint.testing.chance import seeded
 from setpoint.testing.faults import Faults, Link
 
 ADMIN = UserInfo("admin", groups=("system:masters", "system:authenticated"))
@@ -84,6 +85,7 @@ class VirtualCluster:
         without: Sequence[str] = (),
     ) -> None:
         self.clock = VirtualClock()
+        self.seed = seed
         self.rng = random.Random(seed)  # noqa: S311  # a test's seed
         self.faults = Faults(self.clock, random.Random(seed + 1))  # noqa: S311
         self.store = memory_store(self.clock)
@@ -107,6 +109,7 @@ class VirtualCluster:
     # -- life
 
     async def __aenter__(self) -> Self:
+        self._stack.enter_context(seeded(self.seed))
         await self.store.open()
         self._stack.push_async_callback(self.store.close)
         await bootstrap.ensure(self.client, service_address="10.96.0.1", port=6443)

@@ -133,19 +133,13 @@ class Link:
 
 class _Stream:
     def __init__(self, inner: Stream, faults: Faults, streams: set[_Stream]) -> None:
+        self.status = inner.status
+        self.headers: Mapping[str, str] = inner.headers
         self._inner = inner
         self._faults = faults
         self._streams = streams
         self._scope: asyncio.Timeout | None = None
         self._broken = False
-
-    @property
-    def status(self) -> int:
-        return self._inner.status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self._inner.headers
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()

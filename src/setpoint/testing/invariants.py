@@ -16,7 +16,7 @@ from typing import Any, Self
 import orjson
 
 from setpoint.kit.clock import Clock
-from setpoint.storage.protocol import Event, Store
+from setpoint.storage.protocol import Event, Store, Watch
 
 Object = Mapping[str, Any]
 DESIRED_WINDOW = 60.0
@@ -184,3 +184,43 @@ def _pod(key: str, old: Object | None, new: Object) -> Iterable[str]:
     phase, now = old.get("status", {}).get("phase"), new.get("status", {}).get("phase")
     if phase in {"Succeeded", "Failed"} and now != phase:
         yield f"came back from {phase} to {now}"
+
+
+class Quiet:
+    """Notes the writes of a time in which there should be none; leases and unchanged node conditions are heartbeats."""
+
+    def __init__(self, store: Store) -> None:
+        self.writes: list[str] = []
+        self._store = store
+        self._watch: Watch | None = None
+
+    async def __aenter__(self) -> Self:
+        self._watch = await self._store.watch("", after=self._store.revision, capacity=1_000_000)
+        await self._watch.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._watch is None:
+            return
+        while events := self._watch.ready():
+            writes = (f"revision {event.revision}: {event.key}" for event in events if not _is_heartbeat(event))
+            self.writes.extend(writes)
+        await self._watch.__aexit__(*error)
+
+
+def _is_heartbeat(event: Event) -> bool:
+    if event.key.startswith("leases.coordination.k8s.io/"):
+        return True
+    if not event.key.startswith("nodes/") or event.record is None or event.previous is None:
+        return False
+    return _without_times(event.previous.value) == _without_times(event.record.value)
+
+
+def _without_times(value: bytes) -> Object:
+    node = orjson.loads(value)
+    for field in ("resourceVersion", "managedFields"):
+        node["metadata"].pop(field, None)
+    for condition in node["status"].get("conditions", ()):
+        condition.pop("lastHeartbeatTime", None)
+    found: Object = node
+    return found
