@@ -72,7 +72,7 @@ async def _create(store: GenericStore, context: Context, obj: Object, own: Calla
     except BaseException:
         await release(success=False)
         raise
-    await release(success=True)
+    await release(success=not context.dry_run)
     return Outcome(record, created=True)
 
 

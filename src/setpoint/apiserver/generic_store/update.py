@@ -166,9 +166,10 @@ def same(obj: Object, old: Object) -> bool:
 
 
 async def _write(store: GenericStore, context: Context, obj: Object, old: Object, current: Record, expect: int) -> Record:
-    if context.dry_run:
-        return creating.imagined(store, current.key, obj, current.revision)
     release = await creating.begin(store, "begin_update", context, obj, old)
+    if context.dry_run:
+        await release(success=False)
+        return creating.imagined(store, current.key, obj, current.revision)
     try:
         record = await store.store.update(
             current.key, encoder(store.strategy, obj), expect=expect, ttl=store.resource.extra.get("ttl", 0)

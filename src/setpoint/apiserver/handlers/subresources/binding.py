@@ -98,10 +98,11 @@ def _bound(store: GenericStore, old: Object, node: str, wanted: Object) -> Objec
     conditions = [dict(condition) for condition in status.get("conditions") or ()]
     now = rfc3339(store.clock.now())
     scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-    if "generation" in metadata:
-        scheduled = {"type": "PodScheduled", "observedGeneration": metadata["generation"], **scheduled}
-    status["conditions"] = [condition for condition in conditions if condition["type"] != "PodScheduled"]
-    status["conditions"].append(scheduled)
+    known = any(condition["type"] == "PodScheduled" for condition in conditions)
+    status["conditions"] = [scheduled if condition["type"] == "PodScheduled" else condition for condition in conditions]
+    if not known:
+        status["conditions"].append(scheduled)
+    status.pop("nominatedNodeName", None)  # it has its node
     return {**old, "metadata": metadata, "spec": {**(old.get("spec") or {}), "nodeName": node}, "status": status}
 
 
