@@ -84,8 +84,7 @@ def test_get_in_every_form(kubectl: Kubectl, web: str) -> None:
 
 
 def test_get_watch_sees_a_change(kubectl: Kubectl, web: str) -> None:
-    watcher = kubectl.start("get", "deployment", "web", "-n", web, "-w")
-    try:
+    with kubectl.start("get", "deployment", "web", "-n", web, "-w") as watcher:
         assert watcher.stdout is not None
         assert watcher.stdout.readline().startswith("NAME")
         assert watcher.stdout.readline().split()[:2] == ["web", "3/3"]
@@ -93,9 +92,7 @@ def test_get_watch_sees_a_change(kubectl: Kubectl, web: str) -> None:
         deadline = time.monotonic() + 20
         while watcher.stdout.readline().split()[:2] != ["web", "4/4"]:
             assert time.monotonic() < deadline
-    finally:
         watcher.kill()
-        watcher.wait()
 
 
 def test_describe(kubectl: Kubectl, web: str) -> None:

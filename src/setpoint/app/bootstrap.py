@@ -30,13 +30,17 @@ _SYSTEM_PRIORITIES = {
 
 
 async def ensure(client: ClientProtocol, *, service_address: str, port: int) -> None:
-    """Make the namespaces, the system's priority classes and the `kubernetes` Service."""
+    """Make the namespaces, the system's priority classes and the `kubernetes` Service; the Service follows the server's port."""
     for name in SYSTEM_NAMESPACES:
-        await _create(client, _NAMESPACES, {"metadata": {"name": name}})
+        await _find_or_create(client, _NAMESPACES, {"metadata": {"name": name}})
     for name, (value, description) in _SYSTEM_PRIORITIES.items():
         body = {"metadata": {"name": name}, "value": value, "description": description}
-        await _create(client, _PRIORITY_CLASSES, body)
-    await _create(client, _SERVICES, _kubernetes_service(service_address, port), "default")
+        await _find_or_create(client, _PRIORITY_CLASSES, body)
+    service = _kubernetes_service(service_address, port)
+    held = await _find_or_create(client, _SERVICES, service, "default")
+    if held["spec"]["ports"][0].get("targetPort") != port:
+        patch = {"spec": {"ports": service["spec"]["ports"]}}
+        await client.patch(_SERVICES, "kubernetes", patch, "default")
 
 
 def _kubernetes_service(address: str, port: int) -> dict[str, Any]:
@@ -51,9 +55,13 @@ def _kubernetes_service(address: str, port: int) -> dict[str, Any]:
     }
 
 
-async def _create(client: ClientProtocol, resource: Resource[Any], body: Mapping[str, Any], namespace: str = "") -> None:
+async def _find_or_create(
+    client: ClientProtocol, resource: Resource[Any], body: Mapping[str, Any], namespace: str = ""
+) -> Mapping[str, Any]:
     try:
-        await client.create(resource, body, namespace)
+        found: Mapping[str, Any] = await client.get(resource, body["metadata"]["name"], namespace)
     except StatusError as error:
-        if error.reason != "AlreadyExists":
+        if error.code != 404:
             raise
+        found = await client.create(resource, body, namespace)
+    return found

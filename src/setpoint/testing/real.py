@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -72,14 +73,16 @@ class Cluster:
     data_dir: Path
     arguments: Sequence[str]
     process: subprocess.Popen[str] | None = None
-    output: list[str] = field(default_factory=list)
+    log: IO[str] | None = None
     prefix: Sequence[str] = ()
     restarted: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self) -> None:
         """Start and wait for `ready in`."""
         command = [*self.prefix, sys.executable, "-m", "setpoint", "up", "--data-dir", str(self.data_dir), *self.arguments]
-        self.log = (self.data_dir.parent / f"{self.data_dir.name}.log").open("a+")
+        if self.log is not None:
+            self.log.close()
+        self.log = self._log_file.open("a+")
         self.log.seek(0, os.SEEK_END)
         start = self.log.tell()
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, text=True)
@@ -95,12 +98,12 @@ class Cluster:
 
     def text(self, start: int = 0) -> str:
         """What it printed."""
-        with Path(self.log.name).open() as file:
+        with self._log_file.open() as file:
             file.seek(start)
             return file.read()
 
     def stop(self) -> None:
-        """SIGTERM, as a person would."""
+        """SIGTERM, as a person would; the second time it does nothing."""
         for part in self.restarted:
             part.terminate()
             part.wait(40)
@@ -111,7 +114,8 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        self.log.close()
+        if self.log is not None:
+            self.log.close()
 
     def kill(self) -> None:
         """SIGKILL of that process alone."""
@@ -163,6 +167,10 @@ class Cluster:
         """Start a part again; it ends with the cluster."""
         command = [*self.prefix, sys.executable, "-m", "setpoint", "component", name, "--data-dir", str(self.data_dir)]
         self.restarted.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log))
+
+    @property
+    def _log_file(self) -> Path:
+        return self.data_dir.parent / f"{self.data_dir.name}.log"
 
     @property
     def kubeconfig(self) -> Path:
