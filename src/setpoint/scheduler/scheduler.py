@@ -226,7 +226,7 @@ class Scheduler:
             meta = victim.metadata
             await self._client.delete(PODS, meta.name, meta.namespace, uid=meta.uid)
             message = f"Preempted by pod {pod.metadata.uid} on node {victims.node}"
-            self._recorder.event(victim, "Normal", "Preempted", message, action="Preempting", related=pod)
+            self._recorder.event(victim, "Normal", "Preempted", message, action="Preempting")
 
     # ---- writes
 

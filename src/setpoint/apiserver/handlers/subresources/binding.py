@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.api.machinery.status import bad_request, invalid_object, not_supported, required
+from setpoint.api.machinery.status import StatusError, bad_request, conflict, invalid_object, not_supported, required
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
@@ -72,17 +72,20 @@ async def _assign(store: GenericStore, context: Context, name: str, binding: Obj
     node = binding["target"]["name"]
     wanted = binding["metadata"]
 
+    def refused(why: str) -> StatusError:
+        return conflict("", "pods/binding", name, why)
+
     async def compute(old: Object) -> Object:
         meta, spec = old["metadata"], old.get("spec") or {}
         if wanted.get("uid") and wanted["uid"] != meta["uid"]:
             why = f"Precondition failed: UID in precondition: {wanted['uid']}, UID in object meta: {meta['uid']}"
-            raise store.conflict(name, why)
+            raise refused(why)
         if meta.get("deletionTimestamp"):
-            raise store.conflict(name, f"pod {name} is being deleted, cannot be assigned to a host")
+            raise refused(f"pod {name} is being deleted, cannot be assigned to a host")
         if spec.get("nodeName"):
-            raise store.conflict(name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
+            raise refused(f'pod {name} is already assigned to node "{spec["nodeName"]}"')
         if spec.get("schedulingGates"):
-            raise store.conflict(name, f"pod {name} has non-empty .spec.schedulingGates")
+            raise refused(f"pod {name} has non-empty .spec.schedulingGates")
         return _bound(store, old, node, wanted)
 
     change = updating.Update(name=name, compute=compute, strategy=_ASSIGN, patch=True)
@@ -112,4 +115,4 @@ class _Without(GenericStore):
     def __init__(self, store: GenericStore) -> None:
         from setpoint.apiserver.generic_store.store import NoAdmission
 
-        super().__init__(store.resource, store.store, store.clock, NoAdmission(), store.canonical)
+        super().__init__(store.resource, store.store, store.clock, NoAdmission(), store.given_canonical)
