@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from setpoint.registry.autoscaling.conversion import convert_autoscaler
+from setpoint.registry.autoscaling.horizontal_pod_autoscaler import (
+    HorizontalPodAutoscalerStrategy,
+    horizontal_pod_autoscaler_status,
+)
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,10 +18,11 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="horizontalpodautoscaler",
         kind="HorizontalPodAutoscaler",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=HorizontalPodAutoscalerStrategy(),
         definitions=definitions("autoscaling", "HorizontalPodAutoscaler", "v2", "v1"),
         short_names=("hpa",),
         categories=("all",),
-        subresources=(status("HorizontalPodAutoscaler", StatusStrategy(SpecStatusStrategy())),),
+        convert=convert_autoscaler,
+        subresources=(status("HorizontalPodAutoscaler", horizontal_pod_autoscaler_status()),),
     ),
 )

@@ -1,0 +1,1 @@
+"""Strategies of the group autoscaling."""

@@ -1,0 +1,262 @@
+"""HorizontalPodAutoscalers between autoscaling/v2, which is stored, and v1, which keeps in annotations what it has no fields for.
+
+Source: `pkg/apis/autoscaling/v1/conversion.go`, `pkg/apis/autoscaling/annotations.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from setpoint.registry.strategy import Object
+
+V1, V2 = "autoscaling/v1", "autoscaling/v2"
+_METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+_CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
+_CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
+_BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
+_KEYS = (_METRICS, _CURRENT, _CONDITIONS, _BEHAVIOR)
+_SHARED_SPEC = ("scaleTargetRef", "minReplicas", "maxReplicas")
+_SHARED_STATUS = ("observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas")
+
+Metric = Mapping[str, Any]
+
+
+def convert_autoscaler(obj: Object, version: str) -> Object:
+    """The autoscaler in the form of `version`; annotations that the conversion uses come and go."""
+    return _to_v1(obj) if version == V1 else _to_v2(obj)
+
+
+def _is_cpu(metric: Metric, side: str) -> bool:
+    """The one metric that v1 has a field for."""
+    resource = metric.get("resource") or {}
+    percent = (resource.get(side) or {}).get("averageUtilization")
+    return metric.get("type") == "Resource" and resource.get("name") == "cpu" and percent is not None
+
+
+def _pick(source: Mapping[str, Any], names: tuple[str, ...]) -> Object:
+    return {name: source[name] for name in names if source.get(name) is not None}
+
+
+# --- to v1 ---
+
+
+def _to_v1(obj: Object) -> Object:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    metrics, current = spec.get("metrics") or [], status.get("currentMetrics") or []
+    out_spec = _pick(spec, _SHARED_SPEC)
+    out_status = {"currentReplicas": 0, "desiredReplicas": 0, **_pick(status, _SHARED_STATUS)}
+    for metric in metrics:
+        if _is_cpu(metric, "target"):
+            out_spec["targetCPUUtilizationPercentage"] = metric["resource"]["target"]["averageUtilization"]
+    for metric in current:
+        if _is_cpu(metric, "current"):
+            out_status["currentCPUUtilizationPercentage"] = metric["resource"]["current"]["averageUtilization"]
+    notes = {
+        _METRICS: [_metric_v1(metric, "target") for metric in metrics if not _is_cpu(metric, "target")],
+        _CURRENT: [_metric_v1(metric, "current") for metric in current],
+        _CONDITIONS: [_condition_v1(condition) for condition in status.get("conditions") or ()],
+        _BEHAVIOR: _behavior_v1(spec["behavior"]) if spec.get("behavior") is not None else None,
+    }
+    annotations = {key: orjson.dumps(value).decode() for key, value in notes.items() if value}
+    metadata = _annotated(obj["metadata"], annotations)
+    return {**obj, "apiVersion": V1, "metadata": metadata, "spec": out_spec, "status": out_status}
+
+
+def _annotated(metadata: Mapping[str, Any], added: Mapping[str, str]) -> Object:
+    kept = {key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _KEYS}
+    out = {name: value for name, value in metadata.items() if name != "annotations"}
+    if kept or added:
+        out["annotations"] = {**kept, **added}
+    return out
+
+
+def _condition_v1(condition: Mapping[str, Any]) -> Object:
+    out = {name: condition.get(name) for name in ("type", "status", "lastTransitionTime")}
+    return {**out, **_pick(condition, ("reason", "message"))}
+
+
+def _behavior_v1(behavior: Mapping[str, Any]) -> Object:
+    """Kubernetes writes its internal struct here, with Go's names."""
+    return {go: _rules_v1(behavior.get(name)) for go, name in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown"))}
+
+
+def _rules_v1(rules: Mapping[str, Any] | None) -> Object | None:
+    if rules is None:
+        return None
+    policies = [
+        {"Type": policy.get("type", ""), "Value": policy.get("value", 0), "PeriodSeconds": policy.get("periodSeconds", 0)}
+        for policy in rules.get("policies") or ()
+    ]
+    return {
+        "StabilizationWindowSeconds": rules.get("stabilizationWindowSeconds"),
+        "SelectPolicy": rules.get("selectPolicy"),
+        "Policies": policies,
+        "Tolerance": rules.get("tolerance"),
+    }
+
+
+def _metric_v1(metric: Metric, side: str) -> Object:
+    """One metric, wanted (`target`) or seen (`current`)."""
+    kind = metric.get("type", "")
+    name = kind[:1].lower() + kind[1:]
+    source = metric.get(name)
+    return {"type": kind, name: _TO_V1[name](source, side)} if source is not None and name in _TO_V1 else {"type": kind}
+
+
+def _values(source: Mapping[str, Any], side: str, **names: str) -> Object:
+    values = source.get(side) or {}
+    return {f"{side}{new}": values[old] for old, new in names.items() if values.get(old) is not None}
+
+
+def _object_v1(source: Mapping[str, Any], side: str) -> Object:
+    metric, values = source.get("metric") or {}, source.get(side) or {}
+    out = {"target": source.get("describedObject") or {}, "metricName": metric.get("name", "")}
+    out[f"{side}Value"] = values.get("value") or "0"
+    out |= _pick(metric, ("selector",))
+    return {**out, **_pick(values, ("averageValue",))}
+
+
+def _pods_v1(source: Mapping[str, Any], side: str) -> Object:
+    metric, values = source.get("metric") or {}, source.get(side) or {}
+    out = {"metricName": metric.get("name", ""), f"{side}AverageValue": values.get("averageValue") or "0"}
+    return {**out, **_pick(metric, ("selector",))}
+
+
+def _resource_v1(source: Mapping[str, Any], side: str) -> Object:
+    names = {"averageUtilization": "AverageUtilization", "averageValue": "AverageValue"}
+    return {"name": source.get("name", ""), **_values(source, side, **names), **_pick(source, ("container",))}
+
+
+def _external_v1(source: Mapping[str, Any], side: str) -> Object:
+    metric = source.get("metric") or {}
+    out = {"metricName": metric.get("name", "")}
+    if metric.get("selector") is not None:
+        out["metricSelector"] = metric["selector"]
+    return {**out, **_values(source, side, value="Value", averageValue="AverageValue")}
+
+
+_TO_V1: dict[str, Callable[[Mapping[str, Any], str], Object]] = {
+    "object": _object_v1,
+    "pods": _pods_v1,
+    "resource": _resource_v1,
+    "containerResource": _resource_v1,
+    "external": _external_v1,
+}
+
+
+# --- to v2 ---
+
+
+def _to_v2(obj: Object) -> Object:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    annotations = obj["metadata"].get("annotations") or {}
+    out_spec = _pick(spec, _SHARED_SPEC)
+    metrics = [_metric_v2(metric, "target") for metric in _noted(annotations, _METRICS, list)]
+    percent = spec.get("targetCPUUtilizationPercentage")
+    if percent is not None:
+        target = {"type": "Utilization", "averageUtilization": percent}
+        metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
+    if metrics:
+        out_spec["metrics"] = metrics
+    behavior = _noted(annotations, _BEHAVIOR, dict)
+    if behavior:
+        out_spec["behavior"] = _behavior_v2(behavior)
+    current = [_metric_v2(metric, "current") for metric in _noted(annotations, _CURRENT, list)]
+    out_status = {"desiredReplicas": 0, "currentMetrics": current or None, **_pick(status, _SHARED_STATUS)}
+    if not out_status.get("currentReplicas"):
+        out_status.pop("currentReplicas", None)
+    conditions = _noted(annotations, _CONDITIONS, list)
+    if conditions:
+        out_status["conditions"] = conditions
+    metadata = _annotated(obj["metadata"], {})
+    return {**obj, "apiVersion": V2, "metadata": metadata, "spec": out_spec, "status": out_status}
+
+
+def _noted(annotations: Mapping[str, str], key: str, kind: type) -> Any:
+    """What an annotation holds; nothing if it is no JSON of that kind."""
+    try:
+        value = orjson.loads(annotations[key])
+    except (KeyError, orjson.JSONDecodeError):
+        return kind()
+    return value if isinstance(value, kind) else kind()
+
+
+def _folded(value: Mapping[str, Any]) -> Object:
+    """Go reads keys whatever their case."""
+    return {name.lower(): item for name, item in value.items()}
+
+
+def _behavior_v2(behavior: Mapping[str, Any]) -> Object:
+    folded = _folded(behavior)
+    return {
+        name: _rules_v2(folded[name.lower()]) for name in ("scaleUp", "scaleDown") if isinstance(folded.get(name.lower()), dict)
+    }
+
+
+def _rules_v2(rules: Mapping[str, Any]) -> Object:
+    folded = _folded(rules)
+    names = ("stabilizationWindowSeconds", "selectPolicy", "tolerance")
+    out = {name: folded[name.lower()] for name in names if folded.get(name.lower()) is not None}
+    if folded.get("policies") is not None:
+        policies = map(_folded, folded["policies"])
+        out["policies"] = [
+            {"type": one.get("type", ""), "value": one.get("value", 0), "periodSeconds": one.get("periodseconds", 0)}
+            for one in policies
+        ]
+    return out
+
+
+def _metric_v2(metric: Metric, side: str) -> Object:
+    kind = metric.get("type", "")
+    name = kind[:1].lower() + kind[1:]
+    source = metric.get(name)
+    return {"type": kind, name: _TO_V2[name](source, side)} if source is not None and name in _TO_V2 else {"type": kind}
+
+
+def _target_v2(side: str, values: Object) -> Object:
+    """A target says which of its values counts; what is seen has just values."""
+    if side == "current":
+        return values
+    kinds = (("averageUtilization", "Utilization"), ("averageValue", "AverageValue"), ("value", "Value"))
+    return {"type": next((kind for field, kind in kinds if field in values), "Value"), **values}
+
+
+def _object_v2(source: Mapping[str, Any], side: str) -> Object:
+    values = _pick(source, ("averageValue",))
+    if not values:
+        values["value"] = source.get(f"{side}Value", "0")
+    metric = {"name": source.get("metricName", ""), **_pick(source, ("selector",))}
+    return {"describedObject": source.get("target") or {}, side: _target_v2(side, values), "metric": metric}
+
+
+def _pods_v2(source: Mapping[str, Any], side: str) -> Object:
+    values = {"averageValue": source.get(f"{side}AverageValue", "0")}
+    metric = {"name": source.get("metricName", ""), **_pick(source, ("selector",))}
+    return {"metric": metric, side: _target_v2(side, values)}
+
+
+def _resource_v2(source: Mapping[str, Any], side: str) -> Object:
+    pairs = (("averageUtilization", f"{side}AverageUtilization"), ("averageValue", f"{side}AverageValue"))
+    values = {new: source[old] for new, old in pairs if source.get(old) is not None}
+    return {"name": source.get("name", ""), side: _target_v2(side, values), **_pick(source, ("container",))}
+
+
+def _external_v2(source: Mapping[str, Any], side: str) -> Object:
+    pairs = (("value", f"{side}Value"), ("averageValue", f"{side}AverageValue"))
+    values = {new: source[old] for new, old in pairs if source.get(old) is not None}
+    metric: Object = {"name": source.get("metricName", "")}
+    if source.get("metricSelector") is not None:
+        metric["selector"] = source["metricSelector"]
+    return {"metric": metric, side: _target_v2(side, values)}
+
+
+_TO_V2: dict[str, Callable[[Mapping[str, Any], str], Object]] = {
+    "object": _object_v2,
+    "pods": _pods_v2,
+    "resource": _resource_v2,
+    "containerResource": _resource_v2,
+    "external": _external_v2,
+}
