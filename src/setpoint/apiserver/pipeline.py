@@ -16,6 +16,7 @@ from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission, unavailable
 from setpoint.apiserver.handlers.nonresource import Health, Index, Version, metrics_page
 from setpoint.apiserver.handlers.subresources.token import Issuer
@@ -93,10 +94,14 @@ class Pipeline:
         self.bodies.know(resource)
         self.router.add(resource, store)
 
-    def _canonical(self, resource: ServedResource) -> Callable[[Object], Object]:
-        """What brings an object of a resource into its stored form."""
+    def _canonical(self, resource: ServedResource) -> Callable[[Object, str], Object]:
+        """What brings an object of one of a resource's versions into canonical form, the stored one included."""
+        versions = {api_version(resource, version): version for version in resource.versions}
 
-        def canonical(obj: Object) -> Object:
+        def canonical(obj: Object, wanted: str) -> Object:
+            version = versions.get(wanted)
+            if version is not None:
+                return self.bodies.canonical(obj, resource, version)
             owner = self.owner(resource)
             return self.bodies.canonical(obj, owner, owner.storage_version)
 

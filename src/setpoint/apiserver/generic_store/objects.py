@@ -5,7 +5,7 @@ Stored JSON begins with kind and apiVersion (design, decision 4), so that a list
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,6 +15,10 @@ from setpoint.registry.strategy import Object, Strategy
 from setpoint.storage.protocol import Encode, Encoded, Record
 
 _NOTHING: Mapping[str, str] = {}
+
+
+#: brings an object of an apiVersion into the form that its Go struct writes
+Canonical = Callable[[Object, str], Object]
 
 
 class Selection(NamedTuple):
@@ -45,8 +49,9 @@ def encoder(strategy: Strategy, obj: Object) -> Encode:
 class Codec:
     """One resource's objects in the version that is stored and in the others that are served."""
 
-    def __init__(self, resource: ServedResource) -> None:
+    def __init__(self, resource: ServedResource, canonical: Canonical | None = None) -> None:
         self.resource = resource
+        self._canonical = canonical
         self.stored_version = resource.stored_api_version or api_version(resource, resource.storage_version)
         self._api_versions = {version: api_version(resource, version) for version in resource.versions}
         self._heads = {version: head(resource.kind, full) for version, full in self._api_versions.items()}
@@ -96,7 +101,8 @@ class Codec:
     def _change(self, obj: Object, wanted: str) -> Object:
         if self.resource.convert is not None:
             obj = self.resource.convert(obj, wanted)
-        return ordered(obj, self.resource.kind, wanted)
+        changed = ordered(obj, self.resource.kind, wanted)
+        return self._canonical(changed, wanted) if self._canonical is not None else changed
 
 
 def api_version(resource: ServedResource, version: str) -> str:

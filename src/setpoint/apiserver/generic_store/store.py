@@ -12,7 +12,7 @@ from typing import Any
 
 from setpoint.api.machinery import status
 from setpoint.api.machinery.status import StatusError
-from setpoint.apiserver.generic_store.objects import Codec
+from setpoint.apiserver.generic_store.objects import Canonical, Codec
 from setpoint.kit.clock import Clock, rfc3339
 from setpoint.registry.admission.request import Admission, AdmissionRequest
 from setpoint.registry.resource import ServedResource
@@ -48,27 +48,21 @@ class NoAdmission:
     async def validate(self, request: AdmissionRequest) -> None: ...
 
 
-Canonical = Callable[[Object], Object]
-
-
-def _as_it_is(obj: Object) -> Object:
-    return obj
-
-
 class GenericStore:
     """What handlers write to and read from."""
 
     def __init__(
-        self, resource: ServedResource, store: Store, clock: Clock, admission: Admission, canonical: Canonical = _as_it_is
+        self, resource: ServedResource, store: Store, clock: Clock, admission: Admission, canonical: Canonical | None = None
     ) -> None:
         self.resource = resource
         self.strategy = resource.strategy
         self._plain = _is_plain(resource.strategy)
-        self.codec = Codec(resource)
+        self.codec = Codec(resource, canonical)
         self.store = store
         self.clock = clock
         self.admission = admission
-        self.canonical = canonical
+        self.given_canonical = canonical
+        self._error_group = resource.stored_api_version.rpartition("/")[0] if resource.stored_api_version else resource.group
         self._second = 0
         self._stamp = ""
 
@@ -103,6 +97,10 @@ class GenericStore:
         if strategy is not self.strategy or not self._plain:
             self.canonical(obj)
 
+    def canonical(self, obj: Object) -> Object:
+        """A stored object as its Go struct writes it; changed in place."""
+        return self.given_canonical(obj, self.codec.stored_version) if self.given_canonical is not None else obj
+
     # --- errors ---
 
     def not_found(self, name: str) -> StatusError:
@@ -115,7 +113,7 @@ class GenericStore:
         return status.conflict(self.resource.group, self.resource.plural, name, why)
 
     def invalid(self, name: str, errors: Any) -> StatusError:
-        return status.invalid_object(self.resource.group, self.resource.kind, name, errors)
+        return status.invalid_object(self._error_group, self.resource.kind, name, errors)
 
     async def head(self, namespace: str, name: str) -> Record:
         """The object as the next write will find it; raises 404."""

@@ -32,6 +32,7 @@ def place(call: Call, obj: Object) -> None:
     """Put the object into the URL's namespace. Raises 400 when it names another."""
     metadata = obj["metadata"]
     if not call.resource.namespaced:
+        metadata.pop("namespace", None)
         return
     given = metadata.get("namespace")
     if given and given != call.info.namespace:

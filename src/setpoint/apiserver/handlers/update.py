@@ -59,6 +59,8 @@ def check_identity(call: Call, obj: Object) -> None:
         if given and given != info.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = info.namespace
+    else:
+        metadata.pop("namespace", None)
 
 
 def check_uid(call: Call, given: Any, present: str) -> None:
