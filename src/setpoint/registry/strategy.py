@@ -48,6 +48,8 @@ class Strategy:
     #: generateName is truncated to leave room for the suffix, as a DNS label or subdomain
     #: what happens to dependents when a DELETE says nothing: "Background", "Orphan" or "Foreground" (behaviour B21)
     default_propagation: ClassVar[str] = "Background"
+    #: warned about when a DELETE says nothing of dependents
+    default_propagation_warning: ClassVar[str] = ""
     #: DELETE answers with the object in its last state rather than a Status
     delete_returns_object: ClassVar[bool] = False
     #: the server keeps metadata.generation; `generation_changed` says when it rises

@@ -45,6 +45,8 @@ class Deletion:
 
 async def delete(store: GenericStore, context: Context, name: str, deletion: Deletion) -> Outcome:
     """Delete an object, or mark it as being deleted while it has finalizers or a grace period. Raises 404, 409."""
+    if store.strategy.default_propagation_warning and not deletion.policy():
+        context.warnings.append(store.strategy.default_propagation_warning)
     key = store.key(context.namespace, name)
     for _ in range(_ATTEMPTS):
         current = await store.store.head(key)

@@ -31,6 +31,10 @@ class JobStrategy(SpecStatusStrategy):
 
     has_generation: ClassVar[bool] = True
     default_propagation: ClassVar[str] = "Orphan"
+    default_propagation_warning: ClassVar[str] = (
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
+        " propagationPolicy=Orphan to suppress this warning"
+    )
     validates_whole_on_update: ClassVar[bool] = True
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"status.successful"})
 
