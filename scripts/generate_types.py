@@ -48,6 +48,8 @@ from setpoint.api.machinery.resource import Resource
 _WORD = re.compile(r"[A-Z]+s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
 #: attributes of these names would hide the types of those after them
 _ANNOTATIONS = {"bool", "float", "int", "str", "tuple"}
+#: what no component reads and every object has: half the time of decoding a pod, and most of its garbage
+_UNREAD = {("ObjectMeta", "managedFields")}
 _SPELLED = {"openAPIV3Schema": "open_api_v3_schema"}
 _SCALARS = {
     "string": ("str", '""'),
@@ -99,7 +101,11 @@ class Writer:
             self.classes[name] = body
 
     def _struct(self, name: str, node: Node) -> str:
-        fields = [(snake(wire), wire, *self._field(sub), sub) for wire, sub in sorted(node.fields.items())]
+        fields = [
+            (snake(wire), wire, *self._field(sub), sub)
+            for wire, sub in sorted(node.fields.items())
+            if (name, wire) not in _UNREAD
+        ]
         renamed = ", ".join(f'"{attribute}": "{wire}"' for attribute, wire, *_ in fields if attribute != wire)
         lines = [f"class {name}(View, frozen=True, kw_only=True{f', rename={{{renamed}}}' if renamed else ''}):"]
         lines += [f"    {attribute}: {annotation} = {default}" for attribute, _, annotation, default, _ in fields] or ["    pass"]

@@ -228,7 +228,6 @@ class ObjectMeta(
         "deletion_grace_period_seconds": "deletionGracePeriodSeconds",
         "deletion_timestamp": "deletionTimestamp",
         "generate_name": "generateName",
-        "managed_fields": "managedFields",
         "owner_references": "ownerReferences",
         "resource_version": "resourceVersion",
         "self_link": "selfLink",
@@ -242,7 +241,6 @@ class ObjectMeta(
     generate_name: str = ""
     generation: int = 0
     labels: Mapping[str, str] = {}
-    managed_fields: tuple[ManagedFieldsEntry, ...] = ()
     name: str = ""
     namespace: str = ""
     owner_references: tuple[OwnerReference, ...] = ()
