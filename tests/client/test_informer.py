@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Any, cast
 
+import msgspec
+
 from setpoint.api.machinery import status
 from setpoint.api.machinery.resource import Resource
 from setpoint.client.client import ClientProtocol, ListResult, WatchEvent
@@ -134,6 +136,14 @@ async def test_a_server_that_ends_watches_at_once_is_not_asked_in_a_tight_loop()
     async with following([ListResult([], "1")], [[]] * 50) as one:
         await one.clock.advance(10)
         assert len(one.client.calls) < 10
+
+
+async def test_an_answer_that_cannot_be_read_is_made_up_for_by_a_list() -> None:
+    lists = [ListResult([], "7"), ListResult([thing("a", 8)], "9")]
+    async with following(lists, [[msgspec.ValidationError("broken")], [HOLD]]) as one:
+        await one.clock.advance(2)
+        assert one.changes == ["ADDED a 8"]
+        assert one.client.calls[-1] == ("watch", "9")
 
 
 async def test_a_late_handler_gets_what_is_there() -> None:

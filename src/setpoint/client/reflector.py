@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Generic, Protocol, TypeVar
 
+import msgspec
+
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.backoff import Backoff
@@ -72,6 +74,10 @@ class Reflector(Generic[T]):
                 await self._watch()
             except StatusError as error:
                 await self._after_refusal(error)
+            except msgspec.MsgspecError:
+                log.exception("the server's answer cannot be read", resource=self._resource.group_resource)
+                self.resource_version = ""  # an event was lost: only a list can make up for it
+                await self._wait()
             except (TimeoutError, TransportError) as error:
                 log.debug("server not reached", resource=self._resource.group_resource, error=str(error))
                 await self._wait()

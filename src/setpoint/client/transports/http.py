@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Self
@@ -52,7 +53,9 @@ class HttpTransport:
         if self._session is None or self._session.closed:
             context = ssl_context(self.access) if self._url.scheme == "https" else None
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=context if context is not None else True, keepalive_timeout=90),
+                connector=aiohttp.TCPConnector(
+                    limit=0, ssl=context if context is not None else True, keepalive_timeout=90, socket_factory=_socket
+                ),
                 headers={"Authorization": f"Bearer {self.access.token}"} if self.access.token else {},
                 max_line_size=MAX_LINE,
                 max_field_size=MAX_LINE,
@@ -61,6 +64,17 @@ class HttpTransport:
                 skip_auto_headers=("User-Agent",),
             )
         return self._session
+
+
+def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    """With keepalive: a watch says nothing for minutes, and must notice within one that the other side is gone."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family=family, type=kind, proto=protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, option):  # not every system has all three
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made
 
 
 def ssl_context(access: Access) -> ssl.SSLContext:
