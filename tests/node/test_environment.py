@@ -54,8 +54,10 @@ async def test_later_sources_win_and_see_earlier_ones() -> None:
     assert found.values["B"] == "own/second/svc"
     assert "bad=" not in found.values
     assert found.invalid == (
-        "Keys [bad=] from the EnvFrom ConfigMap ns/one were skipped "
-        "since they are considered invalid environment variable names.",
+        (
+            "Keys [bad=] from the EnvFrom ConfigMap ns/one were skipped "
+            "since they are considered invalid environment variable names."
+        ),
     )
 
 

@@ -209,11 +209,7 @@ class ProcessRuntime:
         streams, inner = _terminal() if spec.tty else _pipes(stdin=spec.stdin)
         exit_code = client.exit_of(name)
         environment = {"TERM": "xterm"} if spec.tty else {}
-
-        async def closed() -> None:
-            client.forget(name)
-
-        session = ProcessSession(streams, exit_code, closed)
+        session = ProcessSession(streams, exit_code=exit_code, on_close=lambda: client.forget(name))
         try:
             await client.request(
                 "exec", inner, container=container_id, exec=name, argv=list(spec.argv), environment=environment, tty=spec.tty
@@ -246,13 +242,14 @@ class ProcessRuntime:
             os.close(stdin)
             stdin = -1
 
-        async def closed() -> None:
+        async def stdin_closed() -> None:
             """A container with stdinOnce gets one session's input; that nobody reads its output the supervisor finds out."""
             if once and (spec.stdin or spec.tty):
                 with contextlib.suppress(SupervisorGone, OSError, LookupError):
                     await client.request("close-stdin", container=container_id)
 
-        return ProcessSession(Streams({"stdout": out, "stderr": err}, stdin, terminal=stdin if spec.tty else -1), None, closed)
+        streams = Streams({"stdout": out, "stderr": err}, stdin, terminal=stdin if spec.tty else -1)
+        return ProcessSession(streams, on_stdin_closed=stdin_closed)
 
     # -- figures
 

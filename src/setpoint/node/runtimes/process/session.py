@@ -27,11 +27,19 @@ class Streams:
 class ProcessSession:
     """Reads are pulled: a slow reader slows the process down through its own pipe, nothing is buffered here."""
 
-    def __init__(self, streams: Streams, exit_code: Awaitable[int] | None, on_close: Callable[[], Awaitable[None]]) -> None:
-        """`on_close` is called once input or everything is closed."""
+    def __init__(
+        self,
+        streams: Streams,
+        *,
+        exit_code: Awaitable[int] | None = None,
+        on_close: Callable[[], None] = lambda: None,
+        on_stdin_closed: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`on_stdin_closed` is called once, when input ends or with the session."""
         self._streams = streams
         self._exit_code = exit_code
         self._on_close = on_close
+        self._on_stdin_closed = on_stdin_closed
         self._loop = asyncio.get_running_loop()
         self._open = dict(streams.readers)
         self._closed = False
@@ -100,7 +108,12 @@ class ProcessSession:
             return
         os.close(self._streams.writer)
         self._streams.writer = -1
-        await self._on_close()
+        await self._stdin_closed()
+
+    async def _stdin_closed(self) -> None:
+        tell, self._on_stdin_closed = self._on_stdin_closed, None
+        if tell is not None:
+            await tell()
 
     def resize(self, width: int, height: int) -> None:
         if self._streams.terminal >= 0:
@@ -126,4 +139,5 @@ class ProcessSession:
         self._open.clear()
         self._ready.set()
         self._writer_ready.set()
-        await self._on_close()
+        self._on_close()
+        await self._stdin_closed()

@@ -113,8 +113,8 @@ class SupervisorClient:
 
     def _take(self, message: Mapping[str, Any]) -> None:
         if message.get("event") == "exec":
-            future = self.exit_of(message["exec"])
-            if not future.done():
+            future = self._execs.get(message["exec"])
+            if future is not None and not future.done():
                 future.set_result(message["code"])
         elif "event" in message:
             self._on_event(message)
