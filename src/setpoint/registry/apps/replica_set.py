@@ -24,7 +24,6 @@ class ReplicaSetStrategy(SpecStatusStrategy):
     """The main endpoint."""
 
     has_generation: ClassVar[bool] = True
-    selectable_fields: ClassVar[frozenset[str]] = frozenset({"status.replicas"})
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -44,9 +43,6 @@ class ReplicaSetStrategy(SpecStatusStrategy):
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
         same = obj["spec"]["template"] == (old.get("spec") or {}).get("template")
         return [] if same else template_warnings("spec.template", obj["spec"]["template"])
-
-    def fields(self, obj: Object) -> Mapping[str, str]:
-        return {"status.replicas": str((obj.get("status") or {}).get("replicas") or 0)}
 
 
 def _validate_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Errors:

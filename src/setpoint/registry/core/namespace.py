@@ -23,7 +23,7 @@ class NamespaceStrategy(SpecStatusStrategy):
 
     delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
-    selectable_fields: ClassVar[frozenset[str]] = frozenset({"name", "status.phase"})
+    selectable_fields: ClassVar[frozenset[str]] = frozenset({"status.phase"})
 
     def default(self, obj: Object) -> None:
         _label(obj)
@@ -50,7 +50,7 @@ class NamespaceStrategy(SpecStatusStrategy):
         return names.dns_label(name, prefix=prefix)
 
     def fields(self, obj: Object) -> Mapping[str, str]:
-        return {"name": obj["metadata"].get("name", ""), "status.phase": (obj.get("status") or {}).get("phase", "")}
+        return {"status.phase": (obj.get("status") or {}).get("phase", "")}
 
 
 def _label(obj: Object) -> None:

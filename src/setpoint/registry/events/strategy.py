@@ -36,10 +36,13 @@ class EventStrategy(Strategy):
     def fields(self, obj: Object) -> Mapping[str, str]:
         involved, source = obj.get("involvedObject") or {}, (obj.get("source") or {}).get("component")
         reporter = obj.get("reportingComponent", "")
+        # by the names of both groups: whichever wrote the event, it is selected through either
         return {
             **{f"involvedObject.{name}": involved.get(name, "") for name in _REFERENCE},
+            **{f"regarding.{name}": involved.get(name, "") for name in _REFERENCE},
             "reason": obj.get("reason", ""),
             "reportingComponent": reporter,
+            "reportingController": reporter,
             "source": source or reporter,
             "type": obj.get("type", ""),
         }
@@ -78,6 +81,9 @@ class NewEventStrategy(EventStrategy):
     """Events of events.k8s.io: complete, and fixed but for their series."""
 
     reporting_controller: ClassVar[str] = "reportingController"
+    selectable_fields: ClassVar[frozenset[str]] = frozenset(
+        {*(f"regarding.{name}" for name in _REFERENCE), "reason", "reportingController", "type"}
+    )
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         errors = super().validate(context, obj)
