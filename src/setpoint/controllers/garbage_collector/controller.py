@@ -16,6 +16,8 @@ from setpoint.kit.tasks import Tasks
 
 NAME = "garbage-collector"
 WORKERS = 20
+#: seconds: some sixty lists and watches begin after those that nodes and pods wait for at a start
+START_DELAY = 0.5
 
 
 class GarbageCollector:
@@ -25,6 +27,7 @@ class GarbageCollector:
 
     def __init__(self, context: Context) -> None:
         self.graph = Graph()
+        self._clock = context.clock
         self._reconciler = GarbageReconciler(context.client, self.graph, self._look)
         self._monitors = Monitors(context.client, context.clock, self.graph, self._look, self._discovered)
         self._controller: Controller[Observed, Plan] = Controller(NAME, self._reconciler, context.clock, workers=WORKERS)
@@ -42,6 +45,7 @@ class GarbageCollector:
 
     async def run(self) -> None:
         """Watch and collect until cancelled."""
+        await self._clock.sleep(START_DELAY)
         async with Tasks(NAME) as tasks:
             tasks.start("discovery", self._monitors.run(tasks))
             await self._monitors.wait_synced()
