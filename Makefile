@@ -14,9 +14,14 @@ $(STAMP): pyproject.toml hatch_build.py src/setpoint/api/machinery/schema/presen
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
 	@touch $@
 
-install: $(STAMP)  ## the virtual environment with the package and its development tools
+# Bytecode beside the sources, whatever PYTHONDONTWRITEBYTECODE says: without it every start compiles everything anew.
+.PHONY: bytecode
+bytecode: $(STAMP)
+	@$(BIN)/python -m compileall -q -j 2 src
 
-demo: $(STAMP)  ## a Deployment becomes processes, heals, scales, rolls, and survives the loss of a node
+install: $(STAMP) bytecode  ## the virtual environment with the package and its development tools
+
+demo: $(STAMP) bytecode  ## a Deployment becomes processes, heals, scales, rolls, and survives the loss of a node
 	@$(BIN)/python -m setpoint demo
 
 check: $(STAMP)  ## lint, types, layers
@@ -25,7 +30,7 @@ check: $(STAMP)  ## lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: $(STAMP)  ## every test that fits in ten minutes
+test: $(STAMP) bytecode  ## every test that fits in ten minutes
 	@$(DEBIAN) test
 	$(BIN)/python -m pytest
 
@@ -33,7 +38,7 @@ soak torture: $(STAMP)  ## what takes longer: all seeds of the convergence test 
 	@$(DEBIAN) test
 	SETPOINT_SEEDS=300 $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster
 
-bench: $(STAMP)  ## figures, beside the bare stack, as a table and JSON
+bench: $(STAMP) bytecode  ## figures, beside the bare stack, as a table and JSON
 	@$(DEBIAN) bench
 	$(BIN)/python benchmarks/run.py
 
