@@ -119,7 +119,7 @@ class Rig:
             **more,
         )
 
-    async def start_agent(self, **more: Any) -> Agent:
+    async def start_agent(self, *, wait: bool = True, **more: Any) -> Agent:
         client = Client(self.wire, user_agent="kubelet", clock=CLOCK)
         recorder = Recorder(client, "kubelet", CLOCK, host=NODE)
         options = self.options(**more)
@@ -127,6 +127,8 @@ class Rig:
         self.agent = Agent(options, client, CLOCK, runtime, recorder)
         self.tasks.start("recorder", recorder.run())
         self._agent_task = self.tasks.start("agent", self.agent.run())
+        if not wait:
+            return self.agent
         await asyncio.wait({self._agent_task, asyncio.ensure_future(self.agent.registered.wait())}, return_when="FIRST_COMPLETED")
         if self._agent_task.done():
             self._agent_task.result()

@@ -293,6 +293,24 @@ async def test_while_the_api_server_is_away_containers_are_still_restarted(rig: 
     assert pod.status.phase == "Running"
 
 
+async def test_an_agent_that_starts_without_an_api_server_works_from_what_it_wrote_down(rig: Rig) -> None:
+    await rig.admin.create(CONFIGMAPS, {"metadata": {"name": "cfg"}, "data": {"a": "one"}}, "default")
+    await rig.start_agent(stop_pods=False)
+    env = [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "cfg", "key": "a"}}}]
+    await rig.create(sh("echo $A; exec sleep 1000", env=env))
+    await rig.running()
+    before = rig.pid()
+    await rig.stop_agent()
+    assert psutil.pid_exists(before)
+    rig.wire.cut.set()
+    os.kill(before, signal.SIGKILL)
+    await rig.start_agent(wait=False)
+    await eventually(lambda: rig.agent.pods() and rig.pid() not in (0, before), 25)
+    rig.wire.cut.clear()
+    await rig.until(restarted, seconds=15)
+    await rig.log_has("one")
+
+
 async def test_an_orderly_end_leaves_no_process_and_the_next_agent_starts_again(rig: Rig) -> None:
     await rig.start_agent()
     await rig.create(sh("exec sleep 1000"))

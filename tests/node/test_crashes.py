@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -153,6 +154,16 @@ async def test_agent_and_supervisor_killed_and_the_pod_deleted_meanwhile(rig: Ri
     await agent.start()
     await eventually(lambda: not of_pod(uid), 10)
     await eventually(lambda: not agent.folder(uid).exists(), 10)
+
+
+async def test_a_pod_whose_directory_is_thrown_away_ends(rig: Rig, agent: AgentProcess) -> None:
+    pod = await rig.create(sh("exec sleep 1000"))
+    await rig.running()
+    uid = pod.metadata.uid
+    supervisor = agent.supervisor(uid)
+    await agent.kill()
+    shutil.rmtree(agent.directory)
+    await eventually(lambda: not alive(supervisor) and not of_pod(uid), 15)
 
 
 async def test_a_deleted_pod_ends_with_whatever_fled(rig: Rig, agent: AgentProcess) -> None:

@@ -23,6 +23,8 @@ if __name__ == "__main__":  # the package's own root: `-I -S` leaves no other wa
 from setpoint.node.supervisor import mounts, procfs, records
 from setpoint.node.supervisor.containers import Containers
 
+LOOK = 5.0  # seconds of silence after which a supervisor looks whether its directory is still there
+
 
 class Connection:
     """One agent's connection: requests come as lines, with descriptors beside them."""
@@ -101,7 +103,10 @@ class Supervisor:
         self.listener.setblocking(False)
         self.selector.register(self.listener, selectors.EVENT_READ, self._accept)
         while self.running:
-            for key, _ in self.selector.select():
+            ready = self.selector.select(LOOK)
+            if not ready and not os.path.exists(os.path.join(self.directory, records.SUPERVISOR)):
+                self._stop()  # the node's directory was thrown away: nobody will ever come for this pod
+            for key, _ in ready:
                 if key.fd in self.selector.get_map():  # an earlier reader of this round may have ended it
                     key.data()
 
