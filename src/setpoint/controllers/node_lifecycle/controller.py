@@ -7,6 +7,7 @@ from setpoint.api.types.core_v1 import NODES, PODS, Node
 from setpoint.client.controller import Controller
 from setpoint.controllers.component import Context, Several
 from setpoint.controllers.node_lifecycle import monitor, tainting
+from setpoint.controllers.node_lifecycle.health import ready_status
 from setpoint.controllers.node_lifecycle.pods import by_node
 
 NAME = "node-controller"
@@ -30,9 +31,11 @@ def new(context: Context) -> Several:
     reconciler = tainting.TaintReconciler(client, clock, nodes.store)
     taint: Controller[Node, tainting.Plan] = Controller("node-taints", reconciler, clock, workers=4, informers=(nodes,))
 
-    def changed(_: str, __: Node | None, node: Node | None) -> None:
+    def changed(_: str, old: Node | None, node: Node | None) -> None:
         if node is not None:
             taint.enqueue(node.metadata.name)
+        if old is None or node is None or ready_status(old) != ready_status(node):
+            health.enqueue(NODES_KEY)  # what a node itself says of its readiness need not wait for the next look
 
     nodes.on_change(changed)
     return Several(NAME, (health, taint))
