@@ -44,6 +44,18 @@ SHAPES: dict[str, str] = {
     "SuccessPolicy": "Rules[]SuccessPolicyRule",
     "SuccessPolicyRule": "SucceededIndexes~ SucceededCount~",
     "PodDisruptionBudgetSpec": "MinAvailable~ Selector~ MaxUnavailable~ UnhealthyPodEvictionPolicy~",
+    "ScopeSelector": "MatchExpressions[]ScopeSelectorRequirement",
+    "ScopeSelectorRequirement": "ScopeName Operator Values~",
+    "PersistentVolumeClaimSpec": (
+        "AccessModes~ Selector~ Resources.VolumeResourceRequirements VolumeName StorageClassName~ VolumeMode~ DataSource~"
+        " DataSourceRef~ VolumeAttributesClassName~"
+    ),
+    "VolumeResourceRequirements": "Limits~ Requests~",
+    "PersistentVolumeSource": (
+        "GCEPersistentDisk~ AWSElasticBlockStore~ HostPath*HostPathVolumeSource Glusterfs~ NFS*NFSVolumeSource RBD~ Quobyte~"
+        " ISCSI~ FlexVolume~ Cinder~ CephFS:cephfs~ FC~ Flocker~ AzureFile~ VsphereVolume~ AzureDisk~ PhotonPersistentDisk~"
+        " PortworxVolume~ ScaleIO~ Local~ StorageOS:storageos~ CSI~"
+    ),
     "Named": "Name",
     "NameValue": "Name Value",
     "Capabilities": "Add~ Drop~",

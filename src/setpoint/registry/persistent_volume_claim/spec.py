@@ -31,7 +31,7 @@ def validate_claim_spec(path: str, spec: Mapping[str, Any]) -> Errors:
     errors: Errors = [] if modes else [required(f"{path}.accessModes", "at least 1 access mode is required")]
     errors += label_selector(f"{path}.selector", spec.get("selector"))
     errors += [not_supported(f"{path}.accessModes", mode, _MODES) for mode in modes if mode not in _MODES]
-    if "ReadWriteOncePod" in modes and any(mode != "ReadWriteOncePod" for mode in modes):
+    if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
         errors.append(forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes"))
     errors += _storage(f"{path}.resources[storage]", spec)
     for field in ("storageClassName", "volumeAttributesClassName"):
@@ -66,4 +66,11 @@ def _data_source(path: str, spec: Mapping[str, Any]) -> Errors:
             errors.append(invalid(f"{path}.{field}", source.get("kind", ""), why))
         if group:
             errors += complain(f"{path}.{field}.apiGroup", group, names.dns_subdomain(group))
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is None or reference is None:
+        return errors
+    if reference.get("namespace"):
+        errors.append(invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified"))
+    elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
+        errors.append(invalid(path, {}, "must match dataSourceRef"))
     return errors

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from setpoint.registry.core.config_map import ConfigMapStrategy
+from setpoint.registry.core.endpoints import EndpointsStrategy
+from setpoint.registry.core.limit_range import LimitRangeStrategy
 from setpoint.registry.core.namespace import NamespaceFinalizeStrategy, NamespaceStatusStrategy, NamespaceStrategy
 from setpoint.registry.core.node import NodeStrategy, node_status
+from setpoint.registry.core.pod_template import PodTemplateStrategy
+from setpoint.registry.core.replication_controller import ReplicationControllerStrategy, replication_controller_status
+from setpoint.registry.core.resource_quota import ResourceQuotaStrategy, resource_quota_status
 from setpoint.registry.core.secret import SecretStrategy
 from setpoint.registry.core.service_account import ServiceAccountStrategy
 from setpoint.registry.events.strategy import TTL, EventStrategy
+from setpoint.registry.persistent_volume.strategy import PersistentVolumeStatusStrategy, PersistentVolumeStrategy
+from setpoint.registry.persistent_volume_claim.strategy import (
+    PersistentVolumeClaimStrategy,
+    persistent_volume_claim_status,
+)
 from setpoint.registry.pod.strategy import PodEphemeralContainersStrategy, PodResizeStrategy, PodStatusStrategy, PodStrategy
 from setpoint.registry.resource import ServedResource, Subresource
 from setpoint.registry.service.strategy import ServiceStrategy, service_status
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import CHANGE_VERBS, PROXY_VERBS, definitions, scale, status
 
@@ -59,7 +68,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="endpoints",
         kind="Endpoints",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=EndpointsStrategy(),
         definitions=definitions("core", "Endpoints"),
         short_names=("ep",),
     ),
@@ -82,7 +91,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="limitrange",
         kind="LimitRange",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=LimitRangeStrategy(),
         definitions=definitions("core", "LimitRange"),
         short_names=("limits",),
     ),
@@ -124,10 +133,10 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="persistentvolumeclaim",
         kind="PersistentVolumeClaim",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=PersistentVolumeClaimStrategy(),
         definitions=definitions("core", "PersistentVolumeClaim"),
         short_names=("pvc",),
-        subresources=(status("PersistentVolumeClaim", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("PersistentVolumeClaim", persistent_volume_claim_status()),),
     ),
     ServedResource(
         group="",
@@ -136,10 +145,10 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="persistentvolume",
         kind="PersistentVolume",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=PersistentVolumeStrategy(),
         definitions=definitions("core", "PersistentVolume"),
         short_names=("pv",),
-        subresources=(status("PersistentVolume", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("PersistentVolume", PersistentVolumeStatusStrategy()),),
     ),
     ServedResource(
         group="",
@@ -172,7 +181,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="podtemplate",
         kind="PodTemplate",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=PodTemplateStrategy(),
         definitions=definitions("core", "PodTemplate"),
     ),
     ServedResource(
@@ -182,13 +191,13 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="replicationcontroller",
         kind="ReplicationController",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=ReplicationControllerStrategy(),
         definitions=definitions("core", "ReplicationController"),
         short_names=("rc",),
         categories=("all",),
         subresources=(
             scale(),
-            status("ReplicationController", StatusStrategy(SpecStatusStrategy())),
+            status("ReplicationController", replication_controller_status()),
         ),
     ),
     ServedResource(
@@ -198,10 +207,10 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="resourcequota",
         kind="ResourceQuota",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=ResourceQuotaStrategy(),
         definitions=definitions("core", "ResourceQuota"),
         short_names=("quota",),
-        subresources=(status("ResourceQuota", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("ResourceQuota", resource_quota_status()),),
     ),
     ServedResource(
         group="",
