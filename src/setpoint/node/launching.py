@@ -56,8 +56,7 @@ class Launcher:
         """The spec, and complaints for events. Raises ContainerError."""
         environment = await self._environment(pod, container, around)
         values = environment.values
-        command = container.command or tuple(image.command)
-        argv = [expand(word, values) for word in (*command, *container.args)]
+        argv = [expand(word, values) for word in image.argv(container.command, container.args)]
         uid, gid, groups = _user(pod, container)
         spec = ContainerSpec(
             id=container_id,

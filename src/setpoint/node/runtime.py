@@ -61,10 +61,15 @@ class Sandbox:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A resolved image: `id` for `imageID`, `command` what runs when the container names none."""
+    """A resolved image: `id` for `imageID`; `entrypoint` and `arguments` are what a container's command and args replace."""
 
     id: str
-    command: Sequence[str] = ()
+    entrypoint: Sequence[str] = ()
+    arguments: Sequence[str] = ()
+
+    def argv(self, command: Sequence[str], args: Sequence[str]) -> Sequence[str]:
+        """What runs: a command of the container's own also sets the image's arguments aside (the OCI rule)."""
+        return (*command, *args) if command else (*self.entrypoint, *(args or self.arguments))
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,7 +218,7 @@ def _fork(request: dict[str, Any]) -> dict[str, Any]:
     pid = os.fork()
     if pid:
         listener.close()
-        return {"pod": request["pod"], "pid": pid}
+        return {"pid": pid}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     code = 1
     try:
@@ -232,16 +232,22 @@ def _fork(request: dict[str, Any]) -> dict[str, Any]:
         os._exit(code)
 
 
+def _check(request: dict[str, Any]) -> dict[str, Any]:
+    from setpoint.node.supervisor.detect import detect
+
+    return {"isolation": detect(request["wanted"], request["bubblewrap"])}
+
+
 def template() -> None:
-    """Fork a supervisor for each line of standard input, until it ends."""
+    """Fork a supervisor for each line of standard input (or try isolation out), until it ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended supervisors need no reaping here
     gc.freeze()
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            answer = _fork(request)
+            answer = _check(request["check"]) if "check" in request else _fork(request)
         except OSError as error:
-            answer = {"pod": request["pod"], "error": str(error)}
+            answer = {"error": str(error)}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

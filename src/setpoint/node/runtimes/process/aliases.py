@@ -1,7 +1,7 @@
 """Images that stand for a program of this host, so that a few well-known manifests run as they are.
 
-An alias must be an honest stand-in: the same program, or one that does the same job when the container gives no arguments of its
-own. Everything else needs `command` in the pod's spec.
+An alias must be an honest stand-in: the same program, or one that does the same job. As in an image, the container's `args`
+replace what the image would run. Everything else needs `command` in the pod's spec.
 """
 
 from __future__ import annotations
@@ -10,12 +10,8 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 
-SLEEP_FOR_EVER = ("sleep", "infinity")
-
-# repository's last word -> command that the image would run
+# repository's last word -> what the image would run
 ALIASES: Mapping[str, Sequence[str]] = {
-    "pause": SLEEP_FOR_EVER,
-    "agnhost-pause": SLEEP_FOR_EVER,
     "busybox": ("sh",),
     "alpine": ("sh",),
     "debian": ("bash",),
@@ -30,6 +26,8 @@ ALIASES: Mapping[str, Sequence[str]] = {
     "httpd": ("httpd", "-DFOREGROUND"),
     "caddy": ("caddy", "run"),
 }
+# the same for images whose program stays when arguments are given
+ENTRYPOINTS: Mapping[str, Sequence[str]] = {"pause": ("sleep", "infinity")}
 
 
 def repository(image: str) -> str:
@@ -38,14 +36,15 @@ def repository(image: str) -> str:
     return name.partition(":")[0]
 
 
-def lookup(image: str) -> Sequence[str]:
-    """The command of an alias whose program this host has; () otherwise."""
-    command = ALIASES.get(repository(image), ())
-    if command and command[0] == "python3" and shutil.which("python3") is None:
-        return (sys.executable,)
-    return command if command and shutil.which(command[0]) else ()
+def lookup(image: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Entrypoint and arguments of an alias; empty both for an image that is none."""
+    name = repository(image)
+    arguments = ALIASES.get(name, ())
+    if arguments == ("python3",) and shutil.which("python3") is None:
+        arguments = (sys.executable,)
+    return ENTRYPOINTS.get(name, ()), arguments
 
 
-def program_of(command: Sequence[str], path: str) -> str:
-    """Where the command's program lies, "" if it is not found on this host."""
-    return (shutil.which(command[0], path=path) or "") if command else ""
+def program_of(argv: Sequence[str], path: str) -> str:
+    """Where the program lies, "" if this host has it not."""
+    return (shutil.which(argv[0], path=path) or "") if argv else ""

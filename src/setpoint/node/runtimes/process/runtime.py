@@ -31,7 +31,7 @@ from setpoint.node.runtime import (
 )
 from setpoint.node.runtimes.process import aliases
 from setpoint.node.runtimes.process.addresses import Addresses
-from setpoint.node.runtimes.process.isolation import Isolation, detect
+from setpoint.node.runtimes.process.isolation import Isolation
 from setpoint.node.runtimes.process.session import ProcessSession, Streams
 from setpoint.node.runtimes.process.supervisor_client import SupervisorClient, SupervisorGone, stands
 from setpoint.node.runtimes.process.template import Template
@@ -65,9 +65,7 @@ class ProcessRuntime:
         self._pods: dict[str, _Pod] = {}
 
     async def start(self) -> Description:
-        loop = asyncio.get_running_loop()
-        found, _ = await asyncio.gather(loop.run_in_executor(None, detect, self._wanted_isolation), self._template.start())
-        self.isolation = found
+        self.isolation = found = await self._template.isolation(self._wanted_isolation)
         return Description("process", platform.release(), found.mode, found.warning)
 
     async def close(self) -> None:
@@ -138,11 +136,14 @@ class ProcessRuntime:
     # -- images and containers
 
     def resolve_image(self, image: str, command: Sequence[str], args: Sequence[str]) -> Image:
-        own = tuple(command) or tuple(aliases.lookup(image))
-        if not own:
-            raise ImageError(f'image "{image}" has no command on this node: {HELP}')
-        program = aliases.program_of(own, os.environ.get("PATH", os.defpath)) or own[0]
-        return Image(f"process://{program}", own)
+        entrypoint, arguments = ((), ()) if command else aliases.lookup(image)
+        if not command and not entrypoint and not arguments:
+            raise ImageError(f'image "{image}" names no program on this node: {HELP}')
+        argv = Image("", entrypoint, arguments).argv(command, args)
+        program = aliases.program_of(argv, os.environ.get("PATH", os.defpath))
+        if not program and not command:
+            raise ImageError(f'image "{image}" stands for {argv[0]}, which is not on this host: {HELP}')
+        return Image(f"process://{program or argv[0]}", entrypoint, arguments)
 
     async def start_container(self, pod_uid: str, spec: ContainerSpec) -> ContainerInfo:
         pod = self._pod(pod_uid)

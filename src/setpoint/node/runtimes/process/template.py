@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from setpoint.node import supervisor
+from setpoint.node.runtimes.process.isolation import Isolation
 
 _MAIN = Path(supervisor.__file__).with_name("main.py")
 
@@ -19,30 +23,33 @@ class Template:
         self._process: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
 
-    async def start(self) -> None:
-        async with self._lock:
-            await self._running()
+    async def isolation(self, wanted: str) -> Isolation:
+        """Start the template and let it find out what isolation works here. Raises OSError."""
+        program = shutil.which("bwrap") or ""
+        answer = await self._ask({"check": {"wanted": wanted, "bubblewrap": program}})
+        return Isolation(answer["isolation"], program)
 
     async def fork(self, directory: str, pod_uid: str) -> int:
-        """A supervisor for the pod, listening when this returns; its pid. Raises OSError.
+        """A supervisor for the pod, listening when this returns; its pid. Raises OSError."""
+        return int((await self._ask({"dir": directory, "pod": pod_uid}))["pid"])
 
-        Cancelled, it is carried out all the same, so that no answer is left in the pipe for the next caller.
-        """
-        return await asyncio.shield(self._fork(directory, pod_uid))
+    async def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Cancelled, it is carried out all the same, so that no answer is left in the pipe for the next caller."""
+        return await asyncio.shield(self._exchange(request))
 
-    async def _fork(self, directory: str, pod_uid: str) -> int:
+    async def _exchange(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         async with self._lock:
             process = await self._running()
             assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018  # both are pipes
-            process.stdin.write(json.dumps({"dir": directory, "pod": pod_uid}).encode() + b"\n")
+            process.stdin.write(json.dumps(request).encode() + b"\n")
             await process.stdin.drain()
             line = await process.stdout.readline()
         if not line:
             raise OSError("the supervisors' template ended")
-        answer = json.loads(line)
+        answer: Mapping[str, Any] = json.loads(line)
         if "error" in answer:
             raise OSError(answer["error"])
-        return int(answer["pid"])
+        return answer
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
