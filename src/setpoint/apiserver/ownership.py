@@ -35,6 +35,13 @@ def for_update(call: Call, manager: str) -> Callable[[Object, Object], None]:
     return own
 
 
+def of_body(call: Call, obj: Object, node: Any, wanted: str, manager: str) -> None:
+    """Set managedFields of an answered object that is never stored: a TokenRequest, a review."""
+    if node is not None:
+        time, subresource = call.store.stamp(), call.info.subresource
+        fields.update(None, obj, node, Write(manager, wanted, time, kind=obj["kind"], subresource=subresource))
+
+
 def endpoint_strategy(call: Call) -> Strategy:
     """The rules of the endpoint: the subresource's own, or the kind's."""
     if call.subresource is not None and call.subresource.strategy is not None:
