@@ -9,10 +9,11 @@ from typing import Any
 
 from setpoint.api.machinery.status import FieldError, StatusError, bad_request, invalid, invalid_object
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver import answers
+from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.negotiation import accepted, body_type
-from setpoint.apiserver.options import write_options
+from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.registry.strategy import Object
@@ -66,6 +67,8 @@ def _read(call: Call) -> Object:
     media = body_type(call.request)
     review, warnings = call.bodies.decode(call.request.body, media, call.resource, call.version, options.validation)
     call.warnings += warnings
+    node, manager = call.bodies.node(call.resource, call.version), manager_of(options, call.request)
+    ownership.of_body(call, review, node, api_version(call.resource, call.version), manager)
     return review
 
 

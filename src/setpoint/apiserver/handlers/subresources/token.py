@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.apiserver import answers
+from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.negotiation import accepted, body_type
-from setpoint.apiserver.options import write_options
+from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Response
 from setpoint.registry.strategy import Object
 
+_DEFAULT_SECONDS = 3600
+_VERSION = "authentication.k8s.io/v1"
 _DEFINITION = "io.k8s.api.authentication.v1.TokenRequest"
 
 
@@ -25,12 +27,14 @@ async def handle(call: Call) -> Response:
     call.form = accepted(call.request, answers.OBJECT_FORMS)
     options = write_options(call.request, "CreateOptions")
     media = body_type(call.request)
-    request, warnings = call.bodies.decode_as(
-        call.request.body, media, _DEFINITION, "TokenRequest", "authentication.k8s.io/v1", options.validation
-    )
+    request, warnings = call.bodies.decode_as(call.request.body, media, _DEFINITION, "TokenRequest", _VERSION, options.validation)
     call.warnings += warnings
     account = call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
     issuer = call.pipeline.issuer
     if issuer is None:
         raise StatusError(501, "", "this server issues no tokens")
+    spec = request.setdefault("spec", {})
+    if spec.get("expirationSeconds") is None:
+        spec["expirationSeconds"] = _DEFAULT_SECONDS
+    ownership.of_body(call, request, call.bodies.definition(_DEFINITION), _VERSION, manager_of(options, call.request))
     return answers.value_answer(call, await issuer.issue(account, request, dry_run=options.dry_run), 201)
