@@ -53,6 +53,7 @@ class ApiServer:
             address=f"{options.host}:{options.port or DEFAULT_PORT}",
             tokens=TokenRequests(self._tokens, self._objects, clock),
             kubelet=self._proxy,
+            timings=options.timings,
         )
         self._http = HttpServer(self.pipeline, Authentication(self._authenticators()))
 
@@ -69,6 +70,7 @@ class ApiServer:
             raise StartError(str(error)) from error
         context = server_context(self._serving(), str(self.authority.certificate_file))
         self.port = await self._listen(context)
+        self.data.remember_port(self.port)
         await bootstrap.ensure(self.client(LOOPBACK, "kube-apiserver"), service_address=KUBERNETES_ADDRESS, port=self.port)
         self._write_kubeconfigs()
         if announce:
@@ -117,16 +119,23 @@ class ApiServer:
         return self.authority.issue("apiserver", Subject("kube-apiserver", (), tuple(sorted(addresses)), (SERVER,)))
 
     async def _listen(self, context: Any) -> int:
-        wanted = self.options.port
-        for port in range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED) if wanted is None else (wanted,):
+        """Listen on the wanted port; where any will do, on the last one, so that clients find a restarted server again."""
+        for port in self._candidates():
             try:
                 return await self._http.start(self.options.host, port, context)
             except OSError as error:
-                if wanted is None and error.errno == errno.EADDRINUSE:
+                if self.options.port in (None, 0) and error.errno == errno.EADDRINUSE:
                     continue
                 reason = "is in use" if error.errno == errno.EADDRINUSE else str(error.strerror)
                 raise StartError(f"port {port} on {self.options.host} {reason}") from error
         raise StartError(f"ports {DEFAULT_PORT} to {DEFAULT_PORT + _PORTS_TRIED - 1} on {self.options.host} are all in use")
+
+    def _candidates(self) -> list[int]:
+        if self.options.port:
+            return [self.options.port]
+        last = self.data.last_port()
+        rest = [0] if self.options.port == 0 else list(range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED))
+        return [last, *rest] if last else rest
 
     def _write_kubeconfigs(self) -> None:
         pair = self.authority.issue("admin", Subject(ADMIN.name, ("system:masters",)))

@@ -16,6 +16,7 @@ from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.openapi import OpenAPI
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Response
+from setpoint.app.options import Timings
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.default import default_chain
 from setpoint.registry.admission.reader import StoreReader
@@ -49,14 +50,18 @@ def make_pipeline(
     address: str,
     tokens: TokenRequests | None = None,
     kubelet: KubeletProxy | None = None,
+    timings: Timings = Timings(),  # noqa: B008  frozen
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource; `address` is where clients reach it (`host:port`)."""
+    admission = default_chain(
+        StoreReader(store), not_ready_seconds=timings.not_ready_toleration, unreachable_seconds=timings.unreachable_toleration
+    )
     pipeline = Pipeline(
         ServiceAllocator(store).hook_into(RESOURCES),
         store,
         clock,
         schemas=trees.load(MINOR),
-        admission=default_chain(StoreReader(store)),
+        admission=admission,
         authorizer=AnyAuthenticated(),
         issuer=tokens,
     )

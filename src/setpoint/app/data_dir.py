@@ -48,6 +48,16 @@ class DataDir:
     def address_file(self) -> Path:
         return self.root / "run" / "address"
 
+    def last_port(self) -> int:
+        """The port that the API server had last; 0 for none."""
+        try:
+            return int((self.root / "run" / "port").read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def remember_port(self, port: int) -> None:
+        (self.root / "run" / "port").write_text(f"{port}\n")
+
     @property
     def log_file(self) -> Path:
         return self.root / "setpoint.log"
