@@ -91,7 +91,7 @@ class Server:
         self.database = database
         self.objects: dict[str, bytes] = {}
         self.revision = 0
-        self.watchers: set[deque[bytes]] = set()
+        self.watchers: dict[int, deque[bytes]] = {}
         self.news = asyncio.Event()
 
     async def put(self, key: str, body: dict[str, object], status: int, event: bytes) -> web.Response:
@@ -107,7 +107,7 @@ class Server:
 
     def tell(self, line: bytes) -> None:
         if self.watchers:
-            for queue in self.watchers:
+            for queue in self.watchers.values():
                 queue.append(line)
             self.news.set()
             self.news = asyncio.Event()
@@ -155,7 +155,7 @@ class Server:
         response.enable_chunked_encoding()
         await response.prepare(request)
         queue: deque[bytes] = deque(maxlen=100_000)
-        self.watchers.add(queue)
+        self.watchers[id(queue)] = queue
         try:
             while True:
                 news = self.news
@@ -165,7 +165,7 @@ class Server:
                 queue.clear()
                 await response.write(lines)
         finally:
-            self.watchers.discard(queue)
+            del self.watchers[id(queue)]
 
 
 @web.middleware
