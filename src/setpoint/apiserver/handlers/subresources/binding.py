@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.api.machinery.status import StatusError, bad_request, conflict, invalid_object, not_supported, required
+from setpoint.api.machinery.status import StatusError, bad_request, conflict, not_supported, required
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
@@ -45,7 +45,7 @@ async def handle(call: Call) -> Response:
     name = info.name or metadata.get("name", "")
     if metadata.get("name") and metadata["name"] != name:
         raise bad_request(f"name in URL does not match name in Binding object: {name}, {metadata['name']}")
-    _check(binding, name)
+    _check(binding)
     store = call.pipeline.stores["", "pods"]
     context = call.context("CREATE", options)
     context.namespace, context.name, context.subresource = info.namespace, name, "binding"
@@ -57,7 +57,7 @@ async def handle(call: Call) -> Response:
     )
 
 
-def _check(binding: Object, name: str) -> None:
+def _check(binding: Object) -> None:
     target = binding.get("target") or {}
     errors = []
     if target.get("kind") not in (None, "", "Node"):
@@ -65,7 +65,9 @@ def _check(binding: Object, name: str) -> None:
     if not target.get("name"):
         errors.append(required("target.name"))
     if errors:
-        raise invalid_object("", "Binding", binding["metadata"].get("name", name), errors)
+        # Kubernetes does not wrap these into an Invalid: they reach the client as an internal error.
+        texts = [str(error) for error in errors]
+        raise StatusError(500, "", texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
 
 
 async def _assign(store: GenericStore, context: Context, name: str, binding: Object) -> None:
@@ -79,7 +81,8 @@ async def _assign(store: GenericStore, context: Context, name: str, binding: Obj
         meta, spec = old["metadata"], old.get("spec") or {}
         if wanted.get("uid") and wanted["uid"] != meta["uid"]:
             why = f"Precondition failed: UID in precondition: {wanted['uid']}, UID in object meta: {meta['uid']}"
-            raise refused(why)
+            place = f"Code: 4, Key: /registry/pods/{context.namespace}/{name}, ResourceVersion: 0"
+            raise store.conflict(name, f"StorageError: invalid object, {place}, AdditionalErrorMsg: {why}")
         if meta.get("deletionTimestamp"):
             raise refused(f"pod {name} is being deleted, cannot be assigned to a host")
         if spec.get("nodeName"):
