@@ -2,8 +2,8 @@
 
     python scripts/conformance.py [--write] [--failures DIR] [FILE …]
 
-The recordings lie in `$GOLDEN` or `../shared/golden`; FILE is a name without its ending (`core-pod`). `--failures` writes what differs,
-a file per recording. `--write` rewrites the table. Exit code 2 when there are no recordings.
+The recordings lie in `$GOLDEN` or `../shared/golden`; FILE is a name without its ending (`core-pod`). `--failures` writes what
+differs, a file per recording. `--write` rewrites the table. Exit code 2 when there are no recordings.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def replay(server: Server, name: str, failures: Path | None) -> Score:
 
 def table(scores: list[Score]) -> str:
     """The Markdown table with its sum."""
-    total = Score("all", *(sum(getattr(score, key) for score in scores) for key in ("cases", "agree", "exact")), 0)
+    cases, agree, exact = (sum(getattr(score, key) for score in scores) for key in ("cases", "agree", "exact"))
+    total = Score("all", cases, agree, exact, 0)
     lines = ["| recording | cases | agree | | to the letter | |", "|---|---:|---:|---:|---:|---:|"]
     for score in [*scores, total]:
         shares = (f"{100 * part / score.cases:.0f} %" for part in (score.agree, score.exact))

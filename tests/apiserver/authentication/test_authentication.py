@@ -133,5 +133,5 @@ async def test_forged_tokens_are_refused(tokens: ServiceAccountTokens) -> None:
     claims = jwt.decode(token, options={"verify_signature": False})
     other = ec.generate_private_key(ec.SECP256R1())
     assert await tokens.user_of(jwt.encode(claims, other, algorithm="ES256")) is None
-    assert await tokens.user_of(jwt.encode(claims, None, algorithm="none")) is None
+    assert await tokens.user_of(jwt.encode(claims, "", algorithm="none")) is None
     assert await tokens.user_of("a.b.c") is None
