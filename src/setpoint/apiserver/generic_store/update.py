@@ -79,6 +79,8 @@ async def _create_instead(store: GenericStore, context: Context, change: Update)
 async def _attempt(store: GenericStore, context: Context, change: Update, current: Record) -> Outcome:
     old = store.codec.decode(current)
     obj = await change.compute(old)
+    if obj["metadata"] is old["metadata"]:  # a patch that does not touch it; what follows writes to it
+        obj = {**obj, "metadata": dict(old["metadata"])}
     strategy, meta, old_meta = change.strategy, obj["metadata"], old["metadata"]
     expect = _check_version(store, change, meta, current)
     warnings = metadata.deduplicate_owners(obj)
