@@ -24,14 +24,18 @@ class SpecStatusStrategy(Strategy):
         keep_field(obj, old, "status")
 
 
+class VersionedSpecStatusStrategy(SpecStatusStrategy):
+    """The same, for kinds whose PUT must name the version that it replaces."""
+
+    allow_unconditional_update = False
+
+
 class StatusStrategy(Strategy):
     """The `status` endpoint of a kind: takes the new status, keeps `keep` and `keep_metadata` from the old object.
 
     Which metadata can be changed through `status` differs from kind to kind in Kubernetes, by accident of history; so it is an
     argument.
     """
-
-    allow_unconditional_update = True
 
     def __init__(
         self,
@@ -42,6 +46,7 @@ class StatusStrategy(Strategy):
         validate_status: Callable[[Object, Object], list[FieldError]] | None = None,
     ) -> None:
         self.main = main
+        self.allow_unconditional_update = main.allow_unconditional_update
         self.keep = keep
         self.keep_metadata = keep_metadata
         self.validate_status = validate_status

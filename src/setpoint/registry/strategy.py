@@ -44,7 +44,7 @@ class Strategy:
     #: PUT of an object that does not exist creates it
     allow_create_on_update: ClassVar[bool] = False
     #: PUT without metadata.resourceVersion overwrites whatever is there (behaviour B10)
-    allow_unconditional_update: ClassVar[bool] = True
+    allow_unconditional_update: bool = True
     #: generateName is truncated to leave room for the suffix, as a DNS label or subdomain
     #: what happens to dependents when a DELETE says nothing: "Background", "Orphan" or "Foreground" (behaviour B21)
     default_propagation: ClassVar[str] = "Background"
@@ -104,6 +104,12 @@ class Strategy:
     def grace_period(self, context: Context, obj: Object, requested: int | None) -> int | None:
         """Seconds that a deletion must wait for the kind's own agent (pods: their node); None: it is gone at once."""
         return None
+
+
+class VersionedStrategy(Strategy):
+    """A kind with no rules but one: a PUT must name the version that it replaces."""
+
+    allow_unconditional_update = False
 
 
 @dataclass(frozen=True, slots=True)

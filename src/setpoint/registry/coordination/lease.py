@@ -16,7 +16,7 @@ class LeaseStrategy(Strategy):
     """Whoever writes a lease must have seen it."""
 
     allow_create_on_update: ClassVar[bool] = True
-    allow_unconditional_update: ClassVar[bool] = False
+    allow_unconditional_update = False
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         _drop_disabled(obj)

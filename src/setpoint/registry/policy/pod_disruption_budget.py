@@ -22,7 +22,7 @@ class PodDisruptionBudgetStrategy(SpecStatusStrategy):
     """The main endpoint."""
 
     has_generation: ClassVar[bool] = True
-    allow_unconditional_update: ClassVar[bool] = False
+    allow_unconditional_update = False
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         obj["status"] = dict.fromkeys(_EMPTY_STATUS, 0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
-from setpoint.registry.strategy import Strategy
+from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy
+from setpoint.registry.strategy import VersionedStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -15,7 +15,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="mutatingadmissionpolicy",
         kind="MutatingAdmissionPolicy",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("admissionregistration", "MutatingAdmissionPolicy"),
         categories=("api-extensions",),
     ),
@@ -26,7 +26,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="mutatingadmissionpolicybinding",
         kind="MutatingAdmissionPolicyBinding",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("admissionregistration", "MutatingAdmissionPolicyBinding"),
         categories=("api-extensions",),
     ),
@@ -37,7 +37,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="mutatingwebhookconfiguration",
         kind="MutatingWebhookConfiguration",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("admissionregistration", "MutatingWebhookConfiguration"),
         categories=("api-extensions",),
     ),
@@ -48,10 +48,10 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="validatingadmissionpolicy",
         kind="ValidatingAdmissionPolicy",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=VersionedSpecStatusStrategy(),
         definitions=definitions("admissionregistration", "ValidatingAdmissionPolicy"),
         categories=("api-extensions",),
-        subresources=(status("ValidatingAdmissionPolicy", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("ValidatingAdmissionPolicy", StatusStrategy(VersionedSpecStatusStrategy())),),
     ),
     ServedResource(
         group="admissionregistration.k8s.io",
@@ -60,7 +60,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="validatingadmissionpolicybinding",
         kind="ValidatingAdmissionPolicyBinding",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("admissionregistration", "ValidatingAdmissionPolicyBinding"),
         categories=("api-extensions",),
     ),
@@ -71,7 +71,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="validatingwebhookconfiguration",
         kind="ValidatingWebhookConfiguration",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("admissionregistration", "ValidatingWebhookConfiguration"),
         categories=("api-extensions",),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
+from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,9 +14,9 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="apiservice",
         kind="APIService",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=VersionedSpecStatusStrategy(),
         definitions=definitions("io.k8s.kube-aggregator.pkg.apis.apiregistration", "APIService"),
         categories=("api-extensions",),
-        subresources=(status("APIService", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("APIService", StatusStrategy(VersionedSpecStatusStrategy())),),
     ),
 )

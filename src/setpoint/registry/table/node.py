@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import Strategy
+from setpoint.registry.strategy import VersionedStrategy
 from setpoint.registry.table.rows import definitions
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,7 +14,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="runtimeclass",
         kind="RuntimeClass",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("node", "RuntimeClass"),
     ),
 )

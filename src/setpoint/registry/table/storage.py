@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
-from setpoint.registry.strategy import Strategy
+from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy
+from setpoint.registry.strategy import Strategy, VersionedStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -15,7 +15,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="csidriver",
         kind="CSIDriver",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("storage", "CSIDriver"),
     ),
     ServedResource(
@@ -25,7 +25,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="csinode",
         kind="CSINode",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("storage", "CSINode"),
     ),
     ServedResource(
@@ -35,7 +35,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="csistoragecapacity",
         kind="CSIStorageCapacity",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=VersionedStrategy(),
         definitions=definitions("storage", "CSIStorageCapacity"),
     ),
     ServedResource(
@@ -56,9 +56,9 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="volumeattachment",
         kind="VolumeAttachment",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=VersionedSpecStatusStrategy(),
         definitions=definitions("storage", "VolumeAttachment"),
-        subresources=(status("VolumeAttachment", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("VolumeAttachment", StatusStrategy(VersionedSpecStatusStrategy())),),
     ),
     ServedResource(
         group="storage.k8s.io",
