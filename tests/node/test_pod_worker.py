@@ -6,6 +6,8 @@ import msgspec
 import pytest
 from tests.node.pods import START, Shell, begin, container, deleted, pod
 
+from setpoint.api.types.base import convert
+from setpoint.api.types.core_v1 import PodStatus
 from setpoint.node.pod_worker import messages as m
 from setpoint.node.pod_worker.track import Phase
 from setpoint.node.runtime import ContainerInfo
@@ -393,3 +395,32 @@ def test_readiness_gates_wait_for_their_condition() -> None:
     assert ready["reason"] == "ReadinessGatesNotReady"
     assert ready["message"] == 'corresponding condition of pod readiness gate "x/y" does not exist.'
     assert shell.condition("ContainersReady")["status"] == "True"
+
+
+def test_without_a_checkpoint_the_api_remembers() -> None:
+    wanted = pod()
+    status = {
+        "startTime": "2030-01-01T00:00:00Z",
+        "phase": "Running",
+        "containerStatuses": [
+            {
+                "name": "c",
+                "restartCount": 4,
+                "containerID": "process://old",
+                "state": {"running": {"startedAt": "2030-01-01T00:00:00Z"}},
+            }
+        ],
+    }
+    shell = begin(msgspec.structs.replace(wanted, status=convert(status, PodStatus)))
+    assert shell.status["startTime"] == "2030-01-01T00:00:00Z"
+    assert shell.container()["restartCount"] == 5
+    ended = shell.container()["lastState"]["terminated"]
+    assert (ended["reason"], ended["containerID"]) == ("ContainerStatusUnknown", "process://old")
+
+
+def test_a_pod_that_the_api_calls_finished_is_left_alone() -> None:
+    wanted = pod()
+    shell = begin(msgspec.structs.replace(wanted, status=convert({"phase": "Failed", "reason": "Evicted"}, PodStatus)))
+    assert not shell.starts
+    assert shell.status["phase"] == "Failed"
+    assert shell.status["reason"] == "Evicted"

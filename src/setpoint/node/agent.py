@@ -119,7 +119,7 @@ class Agent:
             http=self._http,
             service_environment=self._service_environment,
             allocatable=lambda: self._allocatable,
-            isolation=lambda: self._isolation.isolation,
+            warning=lambda: self._isolation.warning,
         )
         self._statuses.on_gone = self._gone
         if self._own_recorder is not None:

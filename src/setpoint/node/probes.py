@@ -24,7 +24,7 @@ AGENT = "kube-probe/1.36"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The container that is probed; `address` is its pod's. `loopback` when all pods share the host's ports."""
+    """The container that is probed; `address` is its pod's. `shares_ports` when all pods are on the host's network."""
 
     pod_uid: str
     container: Container

@@ -40,4 +40,4 @@ class Services:
     http: Http
     service_environment: Callable[[Pod], Mapping[str, str]]
     allocatable: Callable[[], Mapping[str, str]]
-    isolation: Callable[[], str]
+    warning: Callable[[], str]

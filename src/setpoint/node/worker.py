@@ -164,6 +164,8 @@ class PodWorker:
                 self.post(m.SandboxFailed(str(error)))
             else:
                 self.post(m.SandboxReady(sandbox.addresses))
+                if (warning := self._services.warning()) and self._pod.spec.volumes:
+                    self._record(m.Record("Warning", "NoIsolation", warning))
 
         self._start("sandbox", run())
 

@@ -54,7 +54,7 @@ def _environment() -> dict[str, str]:
 
 def _run(python: list[str], folder: Path, isolation: str) -> dict[str, Any]:
     done = subprocess.run(
-        [*python, str(SCRIPT), str(folder), isolation], env=_environment(), capture_output=True, timeout=30, check=False
+        [*python, str(SCRIPT), str(folder), isolation], env=_environment(), capture_output=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
     found: dict[str, Any] = json.loads(done.stdout)

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from setpoint.api.types.core_v1 import ContainerStateTerminated, Pod
-from setpoint.kit.clock import parse_rfc3339
+from setpoint.api.types.core_v1 import Pod
+from setpoint.node.pod_worker import memory, starting, status, stopping
 from setpoint.node.pod_worker import messages as m
-from setpoint.node.pod_worker import starting, status, stopping
-from setpoint.node.pod_worker.track import End, Phase, Track, restarts, tracks_of
+from setpoint.node.pod_worker.track import UNKNOWN, End, Phase, Track, lost, restarts, tracks_of
 from setpoint.node.runtime import ContainerInfo
 
-UNKNOWN = "ContainerStatusUnknown"
-LOST_MESSAGE = "The container could not be located when the pod was deleted.  The container used to be Running"
 TERMINAL = ("Succeeded", "Failed")
 _VOLUME_RETRY = 2.0
 _SANDBOX_RETRY = 5.0
@@ -46,9 +43,9 @@ class PodCore:
         self.held = snapshot is not None  # nothing is decided before it is known what still runs
         self.out: list[m.Command] = []
         if snapshot is not None:
-            self._restore(snapshot)
+            memory.restore(self, snapshot)
         else:
-            self._inherit(now)
+            memory.inherit(self, now)
 
     # -- what the shell asks
 
@@ -94,64 +91,20 @@ class PodCore:
             addresses=self.addresses,
             conditions=self.conditions,
             start_time=self.start_time,
-            verdict=self.verdict,
+            verdict=self.verdict or self._told(),
         )
+
+    def _told(self) -> status.Verdict | None:
+        """The reason that whoever else ended the pod gave (an eviction, say)."""
+        known = self.pod.status
+        return status.Verdict(known.reason, known.message) if known.phase in TERMINAL and known.reason else None
 
     def track(self, name: str) -> Track:
         return next(track for track in self.tracks if track.name == name)
 
     def snapshot(self) -> dict[str, Any]:
         """What a later agent must know, as JSON."""
-        return {
-            "startTime": self.start_time,
-            "addresses": list(self.addresses),
-            "initialized": self.was_initialized,
-            "deletingSince": self.deleting_since,
-            "conditions": self.conditions,
-            "verdict": [self.verdict.reason, self.verdict.message] if self.verdict else None,
-            "containers": {track.name: track.snapshot() for track in self.tracks},
-        }
-
-    # -- what was known before
-
-    def _restore(self, saved: Mapping[str, Any]) -> None:
-        self.start_time = saved["startTime"]
-        self.addresses = tuple(saved["addresses"])
-        self.was_initialized = saved["initialized"]
-        self.deleting_since = saved["deletingSince"]
-        self.conditions = {kind: (value[0], value[1], value[2], value[3]) for kind, value in saved["conditions"].items()}
-        self.verdict = status.Verdict(*saved["verdict"]) if saved["verdict"] else None
-        for track in self.tracks:
-            if track.name in saved["containers"]:
-                track.restore(saved["containers"][track.name])
-
-    def _inherit(self, now: float) -> None:
-        """Without a snapshot, the API's own memory: start time, conditions, and containers of which nothing is left here."""
-        known = self.pod.status
-        if known.start_time:
-            self.start_time = parse_rfc3339(known.start_time)
-        for condition in known.conditions:
-            since = parse_rfc3339(condition.last_transition_time) if condition.last_transition_time else now
-            if condition.type in ("PodScheduled", "Initialized", "Ready", "ContainersReady", "PodReadyToStartContainers"):
-                self.conditions[condition.type] = (condition.status, condition.reason, condition.message, since)
-        for entry in (*known.init_container_statuses, *known.container_statuses):
-            track = next((track for track in self.tracks if track.name == entry.name), None)
-            if track is None:
-                continue
-            track.attempt = entry.restart_count
-            track.image_id = entry.image_id
-            identity = entry.container_id.partition("://")[2]
-            last = _end_of(entry.last_state.terminated, now)
-            if entry.state.running is not None:  # it was another agent's, and is nowhere to be found
-                started = parse_rfc3339(entry.state.running.started_at)
-                end: End | None = End(identity, 137, UNKNOWN, LOST_MESSAGE, started, now)
-            elif entry.state.terminated is not None:
-                end = _end_of(entry.state.terminated, now)
-            else:
-                end, last = last, None
-            track.end, track.previous = end, last
-            if end is not None:
-                track.id, track.phase = end.id, Phase.ENDED
+        return memory.snapshot(self)
 
     # -- events
 
@@ -288,7 +241,7 @@ class PodCore:
         self._end(track, end)
 
     def _lost(self, track: Track, now: float) -> None:
-        self._end(track, End(track.id, 137, UNKNOWN, LOST_MESSAGE, track.started_at, now))
+        self._end(track, lost(track.id, track.started_at, now))
 
     def _end(self, track: Track, end: End) -> None:
         track.phase = Phase.ENDED
@@ -418,12 +371,3 @@ class PodCore:
             old = self.conditions.get(kind)
             since = old[3] if old is not None and old[0] == value else now
             self.conditions[kind] = (value, reason, message, since)
-
-
-def _end_of(ended: ContainerStateTerminated | None, now: float) -> End | None:
-    """A terminated state as the API tells it."""
-    if ended is None:
-        return None
-    started = parse_rfc3339(ended.started_at) if ended.started_at else 0.0
-    finished = parse_rfc3339(ended.finished_at) if ended.finished_at else now
-    return End(ended.container_id.partition("://")[2], ended.exit_code, ended.reason, ended.message, started, finished)

@@ -34,6 +34,15 @@ class End:
     signal: int = 0
 
 
+UNKNOWN = "ContainerStatusUnknown"
+_LOST = "The container could not be located when the pod was deleted.  The container used to be Running"
+
+
+def lost(identity: str, started_at: float, now: float) -> End:
+    """The end of a container that nobody saw (kubelet's words)."""
+    return End(identity, 137, UNKNOWN, _LOST, started_at, now)
+
+
 class StopStage(StrEnum):
     """Where a container is on its way down."""
 
