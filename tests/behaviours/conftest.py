@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from setpoint.api.machinery.user import ADMIN
+from setpoint.apiserver.request import Request, Response
 from setpoint.app import bootstrap
 from setpoint.app.assembly import make_pipeline
-from setpoint.apiserver.request import Request, Response
 from setpoint.client.client import Client
 from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.kit.clock import VirtualClock

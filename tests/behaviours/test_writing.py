@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from tests.behaviours.conftest import APPLY, STRATEGIC
 
 CONFIGMAPS = "/api/v1/namespaces/ns1/configmaps"
