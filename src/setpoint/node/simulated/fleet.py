@@ -87,10 +87,8 @@ class SimulatedNodes:
         self._nodes: Informer[core_v1.Node] = Informer(client, core_v1.NODES, clock, rng=rng)
         reconciler = self._reconciler = PodReconciler(writer, clock, self._pods.store, self.nodes, stages)
         self._pod_controller = Controller("simulated-pods", reconciler, clock, workers=8, informers=(self._pods,))
-        self._node_controller = Controller(
-            "simulated-nodes", NodeReconciler(writer, clock, self._nodes.store, self.nodes, version), clock,
-            workers=4, informers=(self._nodes,),
-        )  # fmt: skip
+        self._node_reconciler = NodeReconciler(writer, clock, self._nodes.store, self.nodes, version)
+        self._node_controller = Controller("simulated-nodes", self._node_reconciler, clock, workers=4, informers=(self._nodes,))
         self._heartbeat = Heartbeat(writer, clock, self._nodes.store, lease_seconds)
         self._pods.on_change(self._pod_changed)
         self._nodes.on_change(lambda _, old, new: self._node_changed(any_of(old, new)))
@@ -139,6 +137,7 @@ class SimulatedNodes:
     def start(self, name: str) -> None:
         """The node is back: it reports at once, and goes on with what is bound to it."""
         self.nodes[name].alive = True
+        self._node_reconciler.restarted(name)
         self._node_controller.enqueue(name)
         for pod in self._pods.store.by_index(BY_NODE, name):
             self._pod_controller.enqueue(key_of(pod))

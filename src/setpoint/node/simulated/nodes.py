@@ -61,6 +61,10 @@ class NodeReconciler:
         self._version = version
         self._reported: dict[str, float] = {}
 
+    def restarted(self, name: str) -> None:
+        """The next report is due now: an agent that starts says at once how its node is."""
+        self._reported[name] = 0.0
+
     def observe(self, key: str) -> Observed | None:
         node = self._nodes.get(key)
         if node is None or not node.alive:
