@@ -11,7 +11,7 @@ server, a power cut and a restart do. `log` tells the story.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -295,6 +295,11 @@ class Chaos:
             ref = controller_of(orphan.metadata)
             if ref is not None and ref.uid not in uids:
                 found.append(f"{orphan.metadata.name}: its owner {ref.name} is gone")
+            if orphan.metadata.deletion_timestamp:
+                found.append(f"{orphan.metadata.name} is still being deleted")
+        for node in (await self.client.list(core_v1.NODES)).items:
+            if not _ready(node) or node.spec.taints:
+                found.append(f"{node.metadata.name} is not ready, or tainted {node.spec.taints}")
         return found
 
     def _differences(self, deployment: apps_v1.Deployment, replica_sets: Any, pods: Any) -> list[str]:
@@ -326,8 +331,9 @@ def _owned(obj: Any, owner: Any) -> bool:
     return ref is not None and ref.uid == owner.metadata.uid
 
 
-def _ready(pod: core_v1.Pod) -> bool:
-    return any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)
+def _ready(obj: core_v1.Pod | core_v1.Node) -> bool:
+    conditions: Sequence[Any] = obj.status.conditions
+    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
 
 def deployment(name: str, replicas: int, image: str = "v1", **spec: Any) -> dict[str, Any]:
