@@ -12,6 +12,7 @@ from typing import Any
 from setpoint.api.types.core_v1 import Pod
 from setpoint.node.pod_worker import memory, starting, status, stopping
 from setpoint.node.pod_worker import messages as m
+from setpoint.node.pod_worker.status import Verdict
 from setpoint.node.pod_worker.track import UNKNOWN, End, Phase, Track, lost, restarts, tracks_of
 from setpoint.node.runtime import ContainerInfo
 
@@ -94,10 +95,10 @@ class PodCore:
             verdict=self.verdict or self._told(),
         )
 
-    def _told(self) -> status.Verdict | None:
+    def _told(self) -> Verdict | None:
         """The reason that whoever else ended the pod gave (an eviction, say)."""
         known = self.pod.status
-        return status.Verdict(known.reason, known.message) if known.phase in TERMINAL and known.reason else None
+        return Verdict(known.reason, known.message) if known.phase in TERMINAL and known.reason else None
 
     def track(self, name: str) -> Track:
         return next(track for track in self.tracks if track.name == name)
