@@ -170,7 +170,7 @@ async def test_b56_quantities_come_back_in_their_canonical_form(api: Any, given:
     assert await api(f"PUT {PODS}/p", {**made, "spec": {**made["spec"]}}) == made
 
 
-@pytest.mark.parametrize("given", [b'"1e3m"', b'"0.1mi"', b'""', b'"1 ""x"', b"true"])
+@pytest.mark.parametrize("given", [b'"1e3m"', b'"0.1mi"', b'""', b'"x"', b"true"])
 async def test_b56_what_is_no_quantity_is_refused(api: Any, given: bytes) -> None:
     before = await api.version(PODS)
     assert (await api(f"POST {PODS}", pod(given), code=400))["reason"] == "BadRequest"
