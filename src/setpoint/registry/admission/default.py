@@ -1,12 +1,13 @@
 """The steps that are on by default, in Kubernetes' order (`pkg/kubeapiserver/options/plugins.go`).
 
-LimitRanger stands before ServiceAccount, ResourceQuota after everything else; webhooks and policies between them.
+ResourceQuota is the last of all; webhooks and policies stand before it.
 """
 
 from __future__ import annotations
 
 from setpoint.registry.admission.chain import Chain
 from setpoint.registry.admission.default_toleration_seconds import DefaultTolerationSeconds
+from setpoint.registry.admission.limit_ranger import LimitRanger
 from setpoint.registry.admission.namespace_lifecycle import NamespaceLifecycle
 from setpoint.registry.admission.priority import Priority
 from setpoint.registry.admission.reader import Reader
@@ -21,6 +22,7 @@ def default_chain(reader: Reader, *, not_ready_seconds: int = 300, unreachable_s
     return Chain(
         (
             NamespaceLifecycle(reader),
+            LimitRanger(reader),
             ServiceAccount(reader),
             TaintNodesByCondition(),
             Priority(reader),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Context, Object
 
 
-@dataclass(slots=True)
-class AdmissionRequest:
+class AdmissionRequest(Struct):
     """One write before it is stored. `obj` is in the stored version; None on DELETE and CONNECT, `old` None on CREATE.
 
     Mutating steps change `obj` in place. `context` has the user, dry run, and takes warnings. `name` is empty while a

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Options:
+
+class Options(Struct, frozen=True):
     """The looser rules hold where the old object already breaks the strict one (ratcheting).
 
     `pod_name` is set for real pods with a name: the names of their generated volume claims are checked too.
@@ -25,8 +25,7 @@ class Options:
     allow_invalid_deletion_cost: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PodScope:
+class PodScope(Struct, frozen=True):
     """What a container's validation must know of its pod."""
 
     volumes: Mapping[str, Mapping[str, Any]]
