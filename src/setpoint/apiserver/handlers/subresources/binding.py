@@ -44,7 +44,7 @@ async def handle(call: Call) -> Response:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     name = info.name or metadata.get("name", "")
     if metadata.get("name") and metadata["name"] != name:
-        raise bad_request(f"name in URL does not match name in Binding object: {name}, {metadata['name']}")
+        raise bad_request("name in URL does not match name in Binding object")
     _check(binding)
     store = call.pipeline.stores["", "pods"]
     context = call.context("CREATE", options)

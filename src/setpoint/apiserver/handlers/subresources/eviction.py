@@ -30,7 +30,7 @@ async def handle(call: Call) -> Response:
     name = call.info.name
     given = eviction["metadata"].get("name")
     if given and given != name:
-        raise bad_request(f"name in URL does not match name in Eviction object: {name}, {given}")
+        raise bad_request("name in URL does not match name in Eviction object")
     pod = call.store.codec.decode(await call.store.head(call.info.namespace, name))
     asked = eviction.get("deleteOptions") or {}
     dry_run = options.dry_run or bool(asked.get("dryRun"))
