@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from setpoint.apiserver.bodies import Bodies
 from setpoint.apiserver.negotiation import PLAIN, Form
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from setpoint.apiserver.pipeline import Pipeline
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """What a handler gets: the request, what it asks for, and who serves it."""
 
     request: Request

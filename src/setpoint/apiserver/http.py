@@ -10,12 +10,12 @@ import asyncio
 import gzip
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
+from msgspec import Struct
 from multidict import CIMultiDict
 
 from setpoint.api.machinery.status import StatusError
@@ -46,8 +46,7 @@ class Authenticator(Protocol):
     async def authenticate(self, authorization: str, certificate_user: UserInfo | None) -> UserInfo: ...
 
 
-@dataclass(slots=True)
-class Carrier:
+class Carrier(Struct):
     """What a handler that takes over the connection (exec, attach) gets: aiohttp's request; it leaves its answer here."""
 
     request: web.BaseRequest
@@ -208,7 +207,7 @@ async def _body(carried: web.BaseRequest) -> bytes:
 
 
 def _too_large() -> StatusError:
-    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY}", {})
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY}")
 
 
 def _headers(response: Response) -> CIMultiDict[str]:

@@ -6,8 +6,9 @@ Source: apimachinery `meta/v1/validation`, `meta/internalversion/validation`, `c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery import selectors
 from setpoint.api.machinery.status import (
@@ -53,8 +54,7 @@ def text(query: Query, name: str) -> str:
     return values[0] if values else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(Struct, frozen=True):
     """ListOptions of a list, watch or deletecollection; selectors are parsed."""
 
     labels: selectors.LabelSelector
@@ -129,8 +129,7 @@ def _check_watch(options: ListOptions) -> list[FieldError]:
     return errors
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(Struct, frozen=True):
     """CreateOptions, UpdateOptions or PatchOptions. `field_manager` is empty where none was named."""
 
     kind: str

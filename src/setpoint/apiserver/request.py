@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from msgspec import Struct, field
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
@@ -14,8 +14,7 @@ from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 JSON = "application/json"
 
 
-@dataclass(slots=True)
-class Request:
+class Request(Struct):
     """A request after authentication. `query` has every value of every parameter, `headers` have lower-case names.
 
     `carrier` is what the carrier adds for handlers that take over the connection (exec, attach): the HTTP adapter's own request.
@@ -38,8 +37,7 @@ class Request:
         return self.headers.get(name, default)
 
 
-@dataclass(slots=True)
-class Response:
+class Response(Struct):
     """An answer: `body` at once, or `stream` piece by piece (each piece is complete lines; close it when the client goes).
 
     `headers` have no Warning: every text of `warnings` becomes a header `Warning: 299 - "<text>"` of its own.

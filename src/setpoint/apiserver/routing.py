@@ -7,8 +7,9 @@ Authorisation asks for `RequestInfo` even where nothing is served there, so both
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from setpoint.api.machinery.status import StatusError, method_not_allowed
 from setpoint.apiserver.request import Request
@@ -24,8 +25,7 @@ _NEED_NAMESPACE = ("create", "deletecollection")
 _NAMESPACE_PARTS = ("status", "finalize")
 
 
-@dataclass(slots=True)
-class RequestInfo:
+class RequestInfo(Struct):
     """What a request asks for. `verb` is Kubernetes' (get, list, watch, create …), or the lower-case method outside resources."""
 
     is_resource: bool
@@ -41,8 +41,7 @@ class RequestInfo:
     old_watch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """A resource in one of its versions, with what handlers need of it (`store` is its generic store, None where virtual)."""
 
     resource: ServedResource
@@ -55,8 +54,7 @@ class Served:
         return f"{self.resource.group}/{self.version}" if self.resource.group else self.version
 
 
-@dataclass(slots=True)
-class Target:
+class Target(Struct):
     """A request that something serves."""
 
     info: RequestInfo

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver.call import Call
@@ -14,8 +15,7 @@ from setpoint.registry.resource import ServedResource
 Matcher = Callable[[Selection], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """`prefix` and, where one object alone can match, `key`; `matches` is None when everything under the prefix does."""
 
     prefix: str

@@ -89,12 +89,21 @@ async def _write(store: GenericStore, context: Context, obj: Object) -> Record:
     key = store.key(context.namespace, name)
     if context.dry_run:
         if await store.store.head(key) is not None:
-            raise store.exists(name)
+            raise await _exists(store, key, name)
         return imagined(store, key, obj)
     try:
         return await store.store.create(key, encoder(store.strategy, obj), ttl=store.resource.extra.get("ttl", 0))
     except protocol.Exists:
-        raise store.exists(name) from None
+        raise await _exists(store, key, name) from None
+
+
+async def _exists(store: GenericStore, key: str, name: str) -> StatusError:
+    """409 for a name that is taken, which says so when its holder is being deleted."""
+    error = store.exists(name)
+    present = await store.store.head(key)
+    if present is not None and store.codec.decode(present)["metadata"].get("deletionTimestamp"):
+        return StatusError(error.code, error.reason, f"object is being deleted: {error.message}", error.details)
+    return error
 
 
 def imagined(store: GenericStore, key: str, obj: Object, revision: int = 0) -> Record:

@@ -7,10 +7,10 @@ Kubernetes `registry/core/namespace/storage`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from setpoint.api.machinery import status
 from setpoint.api.machinery.status import StatusError
@@ -26,8 +26,7 @@ from setpoint.storage.protocol import Event, Record
 _ATTEMPTS = 50
 
 
-@dataclass(slots=True)
-class Deletion:
+class Deletion(Struct):
     """DeleteOptions: `grace` in seconds, `propagation` Foreground, Background or Orphan, `uid` and `version` preconditions."""
 
     grace: int | None = None

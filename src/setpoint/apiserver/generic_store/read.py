@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.apiserver.generic_store.objects import Codec, Selection
 from setpoint.storage.protocol import Page, Record, Store
@@ -13,8 +14,7 @@ from setpoint.storage.protocol import Page, Record, Store
 SLICE = 500
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """What a list found. `start` is the key to go on from (empty at the end), `remaining` how many follow (-1: unknown)."""
 
     records: Sequence[Record]

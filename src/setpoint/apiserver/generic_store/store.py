@@ -7,8 +7,9 @@ Source: apiserver `registry/generic/registry/store.go`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery import status
 from setpoint.api.machinery.status import StatusError
@@ -26,8 +27,7 @@ Change = Callable[[Object | None], Awaitable[Object]]
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What a write came to: the record as it is now (of a dry run, or of a deleted object: as it would be or was)."""
 
     record: Record

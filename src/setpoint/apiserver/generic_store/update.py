@@ -7,10 +7,10 @@ between, it is computed again, unless the caller asked for a certain resourceVer
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from setpoint.api.machinery import fields
 from setpoint.api.machinery.status import FieldError, StatusError, invalid, invalid_object
@@ -31,8 +31,7 @@ Own = Callable[[Object, Object], None]
 _ATTEMPTS = 50
 
 
-@dataclass(slots=True)
-class Update:
+class Update(Struct):
     """One change. `strategy` is that of the endpoint (the main one, or a subresource's).
 
     `unconditional_if_unset` is for patches: without a resourceVersion in them they always retry.
