@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from setpoint.api.machinery.schema import openapi
 from setpoint.api.machinery.schema.trees import Pack
@@ -25,8 +25,7 @@ _SMALL = ("api", "apis", "version")
 _FOR_EVER = "public, immutable"
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(Struct, frozen=True):
     """A document by its hash; `body` is made when first asked for."""
 
     mark: str

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
 YEAR = timedelta(days=365)
 _SKEW = timedelta(minutes=5)
@@ -35,16 +35,14 @@ SERVER = ExtendedKeyUsageOID.SERVER_AUTH
 CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPair:
+class KeyPair(Struct, frozen=True):
     """Paths of a certificate and its private key."""
 
     certificate: Path
     key: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """Who a certificate speaks for: `name` is the user (CN), `groups` its groups (O), `addresses` the hosts it may serve as."""
 
     name: str

@@ -8,14 +8,14 @@ nodes/<name>/       a node's pods       run/<part>.pid      who runs, `address` 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from setpoint.app.options import StartError
 
 
-@dataclass(frozen=True, slots=True)
-class DataDir:
+class DataDir(Struct, frozen=True):
     """Paths under one data directory."""
 
     root: Path

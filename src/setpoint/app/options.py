@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 DEFAULT_PORT = 6443
 SERVICE_RANGE = "10.96.0.0/16"
@@ -13,8 +14,7 @@ class StartError(Exception):
     """Setpoint cannot start; the message is the one clear line for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timings:
+class Timings(Struct, frozen=True):
     """Kubernetes' own defaults, in seconds; tests of node loss shorten them."""
 
     lease_seconds: float = 40.0
@@ -26,8 +26,7 @@ class Timings:
     unreachable_toleration: int = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """How a cluster on this machine is made.
 
     `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here.

@@ -12,10 +12,10 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 
 from setpoint.apiserver.pki import write_private
@@ -162,7 +162,7 @@ async def _run_api_server(options: Options, stop: asyncio.Event) -> None:
 
 def write_options(data: DataDir, options: Options) -> None:
     """Leave the options where the parts find them."""
-    write_private(data.root / "run" / "options.json", orjson.dumps(asdict(options), default=str))
+    write_private(data.root / "run" / "options.json", msgspec.json.encode(options, enc_hook=str))
 
 
 def read_options(data: DataDir) -> Options:

@@ -8,10 +8,10 @@ cannot be reached raises TransportError.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
+from msgspec import Struct
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
@@ -23,8 +23,7 @@ from setpoint.kit.clock import Clock
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ListResult(Generic[T]):
+class ListResult(Struct, Generic[T], frozen=True):
     """A collection as of `resource_version`; `continue_token` is set when more pages follow."""
 
     items: Sequence[T]
@@ -32,8 +31,7 @@ class ListResult(Generic[T]):
     continue_token: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent(Generic[T]):
+class WatchEvent(Struct, Generic[T], frozen=True):
     """`type` is ADDED, MODIFIED, DELETED or BOOKMARK. ERROR events are raised as StatusError."""
 
     type: str

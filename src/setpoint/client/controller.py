@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.informer import Informer
@@ -30,8 +31,7 @@ Plan = TypeVar("Plan")
 log = logs.get_logger("client.controller")
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What `act` asks for: look at the key again in `requeue_after` seconds; None for no need."""
 
     requeue_after: float | None = None

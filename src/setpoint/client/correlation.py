@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from setpoint.kit.clock import rfc3339, rfc3339_micro
 
@@ -30,8 +31,7 @@ SERIES_REFRESH = 1800.0
 COMBINED = "(combined from similar events): "
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Struct, frozen=True):
     """Create `event`, or where `patch` is set, patch the event of that name (and create it if it is gone)."""
 
     event: Event
@@ -63,20 +63,17 @@ class _Lru(Generic[V]):
             self._entries.popitem(last=False)
 
 
-@dataclass(slots=True)
-class _Similar:
+class _Similar(Struct):
     messages: set[str] = field(default_factory=set)
     last: float = 0.0
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     tokens: float
     last: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     name: str
     count: int
     first: str
@@ -144,8 +141,7 @@ def _about(event: Event) -> tuple[Any, ...]:
     )
 
 
-@dataclass(slots=True)
-class _Series:
+class _Series(Struct):
     event: Event
     count: int
     last: float

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.client.client import Client
 from setpoint.client.metadata import PartialObjectMetadata
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """One resource and what may be done with it."""
 
     resource: Resource[PartialObjectMetadata]
@@ -22,8 +22,7 @@ class Served:
         return self.verbs.issuperset(verbs)
 
 
-@dataclass(frozen=True, slots=True)
-class Discovered:
+class Discovered(Struct, frozen=True):
     """`stale` names the group versions (`metrics.k8s.io/v1beta1`) whose extension server could not be asked."""
 
     served: tuple[Served, ...]

@@ -9,15 +9,15 @@ variant that tracks uids.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from setpoint.kit.clock import Clock
 
 TIMEOUT = 300.0
 
 
-@dataclass(slots=True)
-class _Outstanding:
+class _Outstanding(Struct):
     since: float
     creations: int = 0
     deletions: set[str] = field(default_factory=set)

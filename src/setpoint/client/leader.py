@@ -12,8 +12,9 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
@@ -28,8 +29,7 @@ JITTER = 1.2
 log = logs.get_logger("client.leader")
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Seconds; Kubernetes' defaults."""
 
     lease_seconds: float = 15.0

@@ -7,12 +7,12 @@ deadline, a toleration's end) does not hold it up: `due` says when it would wake
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+
+class Activity(Struct, frozen=True):
     """`retrying` counts what failed and waits for its backoff; `due`: the next wake-up as `now()` counts, or None."""
 
     queued: int = 0

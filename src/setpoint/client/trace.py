@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+
+class Cycle(Struct, frozen=True):
     """One pass over one key. `outcome` is `unchanged`, `acted`, `gone`, `retry`, `terminal`; times in seconds."""
 
     controller: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol, Self
 
+from msgspec import Struct, field
 
-@dataclass(slots=True)
-class Request:
+
+class Request(Struct):
     """One call. `query` values are already strings; `body` is encoded."""
 
     method: str
@@ -18,8 +18,7 @@ class Request:
     body: bytes = b""
 
 
-@dataclass(slots=True)
-class Response:
+class Response(Struct):
     """A complete answer."""
 
     status: int

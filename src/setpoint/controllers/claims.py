@@ -11,11 +11,11 @@ cache may not yet know that the controller is being deleted or was replaced by a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.selectors import LabelSelector, from_object
@@ -52,8 +52,7 @@ def matches(selector: LabelSelector, obj: Any) -> bool:
     return selector.matches(obj.metadata.labels or {})
 
 
-@dataclass(frozen=True, slots=True)
-class Claim(Generic[T]):
+class Claim(Struct, Generic[T], frozen=True):
     """`owned` is what counts as the controller's own once `adopt` was adopted and `release` let go."""
 
     owned: tuple[T, ...]

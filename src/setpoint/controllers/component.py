@@ -7,8 +7,9 @@ name that can run and say whether it is busy. Nothing runs before `run()`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from setpoint.client.client import Client
 from setpoint.client.events import EventRecorder
@@ -31,8 +32,7 @@ class Component(Protocol):
     def activity(self) -> Activity: ...
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTimings:
+class NodeTimings(Struct, frozen=True):
     """Seconds, with Kubernetes' defaults. `rate` is how many nodes of a zone are tainted NoExecute per second."""
 
     monitor_period: float = 5.0
@@ -44,8 +44,7 @@ class NodeTimings:
     unhealthy_share: float = 0.55
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What the operator of a cluster decides about its controllers.
 
     `cluster_ca` is the PEM text that every namespace gets; `signer` signs nodes' certificates (None: nobody does). A deleted
@@ -61,8 +60,7 @@ class Settings:
     pod_gc_period: float = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What `new` gets. `recorder(name)` is the event recorder under the name of a controller."""
 
     client: Client

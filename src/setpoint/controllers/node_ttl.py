@@ -5,7 +5,7 @@ Kubernetes' `ttl_controller`: bounds overlap, so that a cluster whose size swing
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import NODES, Node
 from setpoint.client.client import ClientProtocol
@@ -19,8 +19,7 @@ ANNOTATION = "node.alpha.kubernetes.io/ttl"
 BOUNDS = ((0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, 10000, 300))
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Set the annotation."""
 
     name: str

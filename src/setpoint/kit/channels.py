@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -22,8 +23,7 @@ class Closed(Exception):
     """Nobody will send, or receive, any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """`used` of `capacity` places are taken; `peak` at the most so far; `sent` items in all."""
 
     used: int

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 import sys
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(slots=True)
-class _Settings:
+
+class _Settings(Struct):
     level: int = logging.WARNING
     json: bool = False
     ready: bool = False

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from setpoint.api.machinery.quantity import parse
 from setpoint.api.types.core_v1 import Container, Pod, ResourceFieldSelector
@@ -22,8 +22,7 @@ class FieldError(ValueError):
     """The selector names a field that is not offered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What a pod cannot know from its object alone: addresses, and what the node has (`cpu`, `memory` … as quantities)."""
 
     host_address: str = ""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from setpoint.api.types.core_v1 import ConfigMap, Container, EnvFromSource, EnvVarSource, Pod, Secret, Service
 from setpoint.node import downward
@@ -27,8 +28,7 @@ class Lookup(Protocol):
     async def secret(self, name: str) -> Secret | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """`invalid` are (source, keys) that are no names of variables and were left out."""
 
     values: Mapping[str, str]

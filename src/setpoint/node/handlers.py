@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Container, HTTPGetAction
 from setpoint.node.runtime import ContainerError, ExecSpec, NotRunning, Runtime
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT = 10 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """`ok`, and what to say; `errored` when it could not be found out."""
 
     ok: bool

@@ -9,7 +9,8 @@ import asyncio
 import io
 import os
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.kit.clock import Clock, parse_rfc3339
 
@@ -17,8 +18,7 @@ CHUNK = 64 * 1024
 _POLL = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(Struct, frozen=True):
     """`PodLogOptions`; `since` is seconds since the epoch, `tail` -1 for everything, `limit_bytes` 0 for no limit."""
 
     follow: bool = False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class AgentOptions:
+
+class AgentOptions(Struct, frozen=True):
     """One node. Times in seconds.
 
     `directory` is the node's own and survives it. `pod_cidr` is the node's part of 127.64.0.0/10. `serving_certificate`,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Container, Probe
 from setpoint.kit.clock import Clock
@@ -22,8 +23,7 @@ from setpoint.node.sockets import holder_outside
 AGENT = "kube-probe/1.36"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The container that is probed; `address` is its pod's. `shares_ports` when all pods are on the host's network."""
 
     pod_uid: str

@@ -8,8 +8,9 @@ with an id that already runs answers with that container, `stop_…` and `remove
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 
 class ContainerError(Exception):
@@ -36,8 +37,7 @@ class NotRunning(LookupError):
     """No such container, or it does not run."""
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxSpec:
+class SandboxSpec(Struct, frozen=True):
     """The place for a pod's containers. `directory` is the pod's own, made by the agent; `address` is wanted again after a
     restart.
     """
@@ -51,16 +51,14 @@ class SandboxSpec:
     address: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sandbox:
+class Sandbox(Struct, frozen=True):
     """`addresses` are the pod's, the first one `status.podIP`."""
 
     pod_uid: str
     addresses: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """A resolved image: `id` for `imageID`; `entrypoint` and `arguments` are what a container's command and args replace."""
 
     id: str
@@ -72,8 +70,7 @@ class Image:
         return (*command, *args) if command else (*self.entrypoint, *(args or self.arguments))
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeMount:
+class VolumeMount(Struct, frozen=True):
     """The host's file or directory `source` appears at `target`; `name` is the volume's."""
 
     name: str
@@ -82,8 +79,7 @@ class VolumeMount:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerSpec:
+class ContainerSpec(Struct, frozen=True):
     """One attempt at one container, with everything resolved. `log` is the file that gets its output in CRI's format."""
 
     id: str
@@ -105,8 +101,7 @@ class ContainerSpec:
     no_new_privileges: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerInfo:
+class ContainerInfo(Struct, frozen=True):
     """A container as the runtime knows it; times are seconds since the epoch. `lost` means that nobody saw how it ended."""
 
     id: str
@@ -129,8 +124,7 @@ class ContainerInfo:
         return self.exit_code is None and not self.lost
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSandbox:
+class FoundSandbox(Struct, frozen=True):
     """What a runtime finds of a pod after the agent started. `alive` is whether its sandbox still stands."""
 
     pod_uid: str
@@ -138,8 +132,7 @@ class FoundSandbox:
     containers: Sequence[ContainerInfo] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ExecSpec:
+class ExecSpec(Struct, frozen=True):
     """A command to run in a container."""
 
     argv: Sequence[str]
@@ -164,8 +157,7 @@ class Session(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What a container or pod uses: seconds of CPU since it started, bytes of resident memory, processes."""
 
     cpu_seconds: float
@@ -173,8 +165,7 @@ class Usage:
     processes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Struct, frozen=True):
     """For `nodeInfo.containerRuntimeVersion` and the node's events; `warning` says what isolation is missing."""
 
     name: str

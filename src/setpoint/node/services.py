@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.kit.clock import Clock
@@ -23,8 +24,7 @@ class EventSink(Protocol):
     def event(self, obj: Any, kind: str, reason: str, message: str, *, field_path: str = "") -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(Struct, frozen=True):
     """`service_environment(namespace, links)` gives the variables of the services that a pod sees, `allocatable()` the node's
     figures.
     """

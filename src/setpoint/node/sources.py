@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.client.client import ClientProtocol
@@ -25,8 +26,7 @@ class SourceUnavailable(Exception):
     """The API server did not answer, and the object was never seen."""
 
 
-@dataclass(slots=True)
-class _Watched:
+class _Watched(Struct):
     informer: Informer[Any]
     task: asyncio.Task[None]
     pods: set[str] = field(default_factory=set)

@@ -6,8 +6,9 @@ Per pod only the newest status matters. While the server is away statuses wait h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import PODS
@@ -21,8 +22,7 @@ _LINGER = 0.1  # seconds that a pending pod's status waits: most are running by 
 log = logs.get_logger("node.status")
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     namespace: str
     name: str
     wanted: Mapping[str, Any] | None = None

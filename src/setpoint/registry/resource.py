@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from setpoint.registry.strategy import Column, Object, Strategy
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(Struct, frozen=True):
     """`status`, `scale`, `binding` …: `kind` is what it answers with (group and version too where they differ from the parent's).
 
     `strategy` is set where a write changes the parent's own object (status, finalize, approval, resize, ephemeralcontainers);
@@ -27,8 +27,7 @@ class Subresource:
     strategy: Strategy | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """How `kubectl get` prints a kind: `cells(obj, now)` gives one value per column.
 
     `conditions(obj)`, where a kind has it, marks rows (a pod that is done); clients may hide those.
@@ -39,8 +38,7 @@ class Table:
     conditions: Callable[[Object], list[dict[str, str]]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServedResource:
+class ServedResource(Struct, frozen=True):
     """One resource. `versions` are the served ones, newest preference first; the first is also the stored one unless `storage`
     says else.
 

@@ -13,8 +13,9 @@ Source: Kubernetes `apiserver/pkg/registry/rest` (RESTCreateStrategy, RESTUpdate
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+from msgspec import Struct, field
 
 from setpoint.api.machinery.status import FieldError
 from setpoint.api.machinery.user import UserInfo
@@ -22,8 +23,7 @@ from setpoint.api.machinery.user import UserInfo
 Object = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Context:
+class Context(Struct):
     """One write: who, where, when (`now` in seconds since the epoch), and the warnings gathered for its answer."""
 
     user: UserInfo
@@ -112,8 +112,7 @@ class VersionedStrategy(Strategy):
     allow_unconditional_update = False
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of `kubectl get`: `priority` 0 shows always, 1 with `-o wide`.
 
     The description is a text of its own or, where `documents` names a field (`io.k8s.api.core.v1.PodStatus.podIP`), that field's.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.framework import CycleState, Victims
@@ -32,8 +33,7 @@ class NoFit(FitError):
         self.victims = victims
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """Where the pod goes, and the state for the binding cycle."""
 
     node: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, IntFlag, auto
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.scheduler.resources import pod_requests
@@ -38,8 +39,7 @@ class Action(IntFlag):
 UPDATE = ~(Action.ADD | Action.DELETE)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
+class ClusterEvent(Struct, frozen=True):
     """One change, with the object before and after it."""
 
     what: What
@@ -52,8 +52,7 @@ class ClusterEvent:
 Hint = Callable[[Pod, ClusterEvent], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Interest:
+class Interest(Struct, frozen=True):
     """What a plugin waits for after it refused a pod; without a hint any such event will do."""
 
     what: What

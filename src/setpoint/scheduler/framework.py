@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+from msgspec import Struct
+
 from setpoint.api.types.core_v1 import Pod
 from setpoint.client.client import ClientProtocol
 from setpoint.client.events import EventRecorder
@@ -76,15 +78,13 @@ class BudgetLister(Protocol):
     def list(self, namespace: str = "") -> list[Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterResult:
+class PreFilterResult(Struct, frozen=True):
     """The only nodes worth a look."""
 
     nodes: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Victims:
+class Victims(Struct, frozen=True):
     """Pods to evict from `node`, so that the pod may run there."""
 
     node: str

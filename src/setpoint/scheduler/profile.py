@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.events import Interest
@@ -43,8 +44,7 @@ def _named(status: Status, plugin: str) -> Status:
     return status if status.plugin == plugin else Status(status.code, status.reasons, plugin)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scorer:
+class _Scorer(Struct, frozen=True):
     """A Score plugin of a profile."""
 
     name: str

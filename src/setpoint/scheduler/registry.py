@@ -8,7 +8,8 @@ InterPodAffinity (their places are between NodeResourcesFit and DynamicResources
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.scheduler.framework import Handle, Plugin
 from setpoint.scheduler.plugins.default_binder import DefaultBinder
@@ -44,8 +45,7 @@ PLUGINS: Mapping[str, Factory] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Enabled:
+class Enabled(Struct, frozen=True):
     """A plugin of a profile; `weight` multiplies its score."""
 
     name: str

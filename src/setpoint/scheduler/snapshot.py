@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self
 
 import msgspec
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import ContainerPort, Node, Pod
 from setpoint.scheduler.resources import DEFAULTS, PODS, Amounts, add, amounts, pod_requests, subtract
@@ -67,8 +67,7 @@ class PodInfo:
         return self._shape
 
 
-@dataclass(slots=True)
-class Verdict:
+class Verdict(Struct):
     """What the local plugins said of a shape of pods on a node; it holds until the node or its pods change."""
 
     refusal: Status | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import Struct, field
 
 
 class Code(IntEnum):
@@ -21,8 +22,7 @@ class Code(IntEnum):
 REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """A plugin's answer. `reasons` are counted per node and shown to the user, so they name no particulars of a node."""
 
     code: Code
@@ -56,8 +56,7 @@ def failed(reason: str) -> Status:
 NO_NODES = "no nodes available to schedule pods"
 
 
-@dataclass(slots=True)
-class Diagnosis:
+class Diagnosis(Struct):
     """Why each node was refused. Nodes that no filter looked at share `absent`, if a PreFilter ruled them out."""
 
     nodes: dict[str, Status] = field(default_factory=dict)

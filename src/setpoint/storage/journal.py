@@ -7,8 +7,9 @@ history outlives a restart and watches resume.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from setpoint.storage.protocol import StoreError
 
@@ -23,8 +24,7 @@ class Row(NamedTuple):
     value: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """What an opened journal holds: all rows by revision; history before `floor` has been erased."""
 
     rows: Iterable[Row]

@@ -19,10 +19,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from heapq import merge
 from itertools import chain
 
+from msgspec import Struct
 from sortedcontainers import SortedList
 
 from setpoint.storage.protocol import Compacted, Event, Future, Page, Record
@@ -32,8 +32,7 @@ Write = tuple[str, int, Record | None]  # key, revision, what it wrote (None: de
 EVENT_BYTES = 400  # what one retained event costs beside the value that it keeps alive
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """How much history is kept: no event older than `seconds`, and no more than `bytes` of superseded objects."""
 
     seconds: float = 300.0

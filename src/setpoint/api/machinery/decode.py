@@ -10,10 +10,10 @@ What comes out is canonical already: null is absence, and zeros are where a Go s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from msgspec import Struct, field
 
 from setpoint.api.machinery import gojson
 from setpoint.api.machinery.registered import readable
@@ -46,8 +46,7 @@ class DecodeError(ValueError):
         return bool(self.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """An object and the warnings about its text (`unknown field "spec.x"`)."""
 
     obj: dict[str, Any]
@@ -79,8 +78,7 @@ def decode(
         raise bad_request(message) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """The kind that a body should be of: what it does not say about itself is filled in from here."""
 
     kind: str

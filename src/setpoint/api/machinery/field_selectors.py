@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 
 class SelectorError(ValueError):
     """The text is no selector; the message is what a 400 answer says."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRequirement:
+class FieldRequirement(Struct, frozen=True):
     """`field=value`, or `field!=value` where `equal` is false; a field that the object lacks has the empty value."""
 
     field: str
@@ -28,8 +28,7 @@ class FieldRequirement:
         return f"{self.field}{'=' if self.equal else '!='}{escaped}"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSelector:
+class FieldSelector(Struct, frozen=True):
     """A conjunction. All of its terms must hold."""
 
     requirements: tuple[FieldRequirement, ...] = ()

@@ -11,11 +11,11 @@ import base64
 import functools
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from setpoint.api.machinery.schema.node import Node
 from setpoint.kit.clock import rfc3339, rfc3339_micro
@@ -32,8 +32,7 @@ class ProtobufError(ValueError):
     """The bytes are no message of the wanted kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """What a body says it is, and the message itself."""
 
     api_version: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Resource(Generic[T]):
+class Resource(Struct, Generic[T], frozen=True):
     """One resource in one version: `Resource("apps", "v1", "deployments", "Deployment", True, Deployment)`.
 
     `type` is the msgspec Struct that its objects decode to (`dict` for untyped ones).

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
 from setpoint.api.machinery import names
 from setpoint.api.machinery.field_selectors import FieldRequirement, FieldSelector, SelectorError, parse_fields
 from setpoint.api.machinery.status import FieldError, forbidden, go_value, invalid, required
@@ -35,8 +37,7 @@ __all__ = [
 Matcher = Callable[[Mapping[str, str]], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One condition on one key, its values sorted. Operators: `=`, `==`, `!=`, `in`, `notin`, `exists`, `!`, `gt`, `lt`."""
 
     key: str

@@ -6,10 +6,10 @@ Source: apimachinery's `api/errors` and `util/validation/field`. The texts are p
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 _CAUSES = {
     "FieldValueNotFound": "Not found",
@@ -28,8 +28,7 @@ OMITTED: Any = object()
 _WITHOUT_VALUE = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError"}
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(Struct, frozen=True):
     """One complaint about one field: `reason` is the cause's reason on the wire, `field` a path such as `spec.ports[0].port`."""
 
     reason: str

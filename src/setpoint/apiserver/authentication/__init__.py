@@ -7,8 +7,9 @@ health and version only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from setpoint.api.machinery.status import unauthorized
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo

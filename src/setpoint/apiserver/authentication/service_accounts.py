@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.kit.clock import Clock, parse_rfc3339
@@ -27,8 +28,7 @@ class Objects(Protocol):
         """The object, None if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """An object that a token lives and dies with: `kind` is Pod, Node or Secret."""
 
     kind: str

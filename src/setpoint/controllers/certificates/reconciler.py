@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.types.certificates_v1 import CERTIFICATESIGNINGREQUESTS, CertificateSigningRequest
 from setpoint.client.client import ClientProtocol
@@ -20,16 +21,14 @@ _MAY_ASK_FOR_NODES = {"system:masters", "system:bootstrappers"}
 _YEAR = 365 * 24 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class Requested:
+class Requested(Struct, frozen=True):
     """The subject that a PEM request asks for."""
 
     name: str
     groups: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """`approve`: the reason to approve with (empty: it is approved already). A certificate of `seconds` is then signed."""
 
     request: CertificateSigningRequest

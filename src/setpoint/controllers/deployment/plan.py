@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
+from msgspec import Struct, field
 
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers.deployment import revisions
@@ -13,8 +13,7 @@ from setpoint.controllers.deployment.replica_sets import replicas
 from setpoint.controllers.deployment.status import Status
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """What the caches show: the Deployment's ReplicaSets and its namespace's orphans, and the pods of its own ReplicaSets.
 
     `pods` matter to strategy Recreate alone, by the uid of their ReplicaSet. `behind`: the cache lacks something that this
@@ -28,15 +27,13 @@ class Observed:
     behind: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Struct, frozen=True):
     """Make the new ReplicaSet. If its name is taken by another version, the collision count goes up instead."""
 
     replica_set: apps_v1.ReplicaSet
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Struct, frozen=True):
     """Change a ReplicaSet that is still as it was observed; `replicas` None leaves them."""
 
     replica_set: apps_v1.ReplicaSet
@@ -45,8 +42,7 @@ class Update:
     min_ready_seconds: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(Struct, frozen=True):
     """Forget an old version."""
 
     replica_set: apps_v1.ReplicaSet
@@ -55,8 +51,7 @@ class Delete:
 Step = Create | Update | Delete
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Writes in their order: claims, steps, status. `revision` is the Deployment's new revision annotation, if it changes."""
 
     deployment: apps_v1.Deployment

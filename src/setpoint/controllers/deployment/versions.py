@@ -6,9 +6,9 @@ As `getAllReplicaSetsAndSyncRevision` and `cleanupDeployment` in `pkg/controller
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from setpoint.api.types import apps_v1, meta_v1
 from setpoint.controllers.deployment import conditions, revisions
@@ -22,8 +22,7 @@ NAME_LENGTH = 253
 NO_LIMIT = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """`old` are all ReplicaSets but the new one, empty ones included."""
 
     new: apps_v1.ReplicaSet | None

@@ -11,7 +11,8 @@ name and no watch has shown is *virtual*: it may not have been seen yet, or may 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.client.metadata import ObjectMeta, OwnerReference, PartialObjectMetadata
@@ -22,8 +23,7 @@ ORPHAN = "orphan"
 View = Resource[PartialObjectMetadata]
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(Struct, eq=False):
     """One object. `resource` is None for a virtual one: all that is known of it is how dependents call it."""
 
     uid: str

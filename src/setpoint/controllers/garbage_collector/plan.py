@@ -6,8 +6,9 @@ The rules are `garbagecollector.go`'s attemptToDeleteItem and processDeletingDep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from setpoint.client.metadata import ObjectMeta, OwnerReference
 from setpoint.controllers.garbage_collector.graph import FOREGROUND, ORPHAN, View
@@ -23,8 +24,7 @@ class Owner(Enum):
     IMPOSSIBLE = "impossible"
 
 
-@dataclass(frozen=True, slots=True)
-class Dependent:
+class Dependent(Struct, frozen=True):
     """An object that names the observed one as an owner."""
 
     uid: str
@@ -35,8 +35,7 @@ class Dependent:
     blocks: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """An object as the server has it now (`meta` is None: not there), its owners' states and its dependents.
 
     `foreground` and `orphaning` are the two ways in which it is being deleted and concerns its dependents.
@@ -51,8 +50,7 @@ class Observed:
     orphaning: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Done in this order: `orphan` dependents, remove a `finalizer`, `release` owners, `unblock`, `delete`.
 
     `delete` is the propagation policy; `look` are uids to look at next; `forget` says that the object is not there; `wait` asks

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import NamespaceCondition
 from setpoint.kit.clock import rfc3339
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from setpoint.controllers.namespace.plan import Contents
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """A condition without its time."""
 
     status: str

@@ -6,7 +6,8 @@ Kubernetes' order: pods first, and nothing else before they are gone, so that wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from setpoint.api.types.core_v1 import Namespace
 from setpoint.client.discovery import Served
@@ -21,8 +22,7 @@ SOON = 0.05
 SHORTEST = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """The objects of one resource that are in the namespace."""
 
     served: Served
@@ -33,8 +33,7 @@ class Contents:
         return self.served.resource.group_resource == "pods"
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """A namespace with a deletionTimestamp and what is in it. `grace` is the longest grace period of its pods, in seconds."""
 
     namespace: Namespace
@@ -45,8 +44,7 @@ class Observed:
     now: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Delete `delete`; else say `conditions` and either finalize or look again after `wait` seconds."""
 
     namespace: Namespace

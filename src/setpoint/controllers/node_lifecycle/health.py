@@ -8,7 +8,8 @@ grace period. As `tryUpdateNodeHealth`.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.types.coordination_v1 import Lease
 from setpoint.api.types.core_v1 import Node, NodeCondition
@@ -17,8 +18,7 @@ from setpoint.kit.clock import parse_rfc3339
 READY = "Ready"
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     ready: NodeCondition | None
     renewed: str
     heard: float

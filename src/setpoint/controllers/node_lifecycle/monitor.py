@@ -7,8 +7,9 @@ are not ready any more. Act: write that, node by node; one that fails is tried a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.coordination_v1 import Lease
@@ -32,8 +33,7 @@ _TRIES = 5
 log = logs.get_logger("controllers.node_lifecycle")
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """All nodes, which of them are silent, new or gone, and which zones may have a node tainted now."""
 
     nodes: Sequence[Node]
@@ -46,8 +46,7 @@ class Observed:
     now: float
 
 
-@dataclass(frozen=True, slots=True)
-class NodePlan:
+class NodePlan(Struct, frozen=True):
     """What to write for one node.
 
     `taint` is the key of the only NoExecute taint that it shall have, "" for none, None to leave it; `fell`
@@ -61,8 +60,7 @@ class NodePlan:
     pods: Sequence[Pod] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Nodes to write; names to tell of."""
 
     nodes: Sequence[NodePlan] = ()

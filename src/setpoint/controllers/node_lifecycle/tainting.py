@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import NODES, Node
 from setpoint.client.client import ClientProtocol
@@ -16,8 +17,7 @@ from setpoint.kit.clock import Clock
 OLDER_NAMES = {"kubernetes.io/os": "beta.kubernetes.io/os", "kubernetes.io/arch": "beta.kubernetes.io/arch"}
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Replace the node's taints; set labels."""
 
     node: Node

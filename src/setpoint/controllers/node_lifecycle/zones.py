@@ -7,8 +7,9 @@ nothing is evicted. As the node life cycle controller's `handleDisruption` and i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node
 from setpoint.controllers.component import NodeTimings
@@ -25,8 +26,7 @@ class State(Enum):
     FULL = "FullDisruption"
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     """One token at most, so that the first node of a zone is tainted at once."""
 
     tokens: float

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.controllers import disruption
@@ -16,8 +17,7 @@ MESSAGE = "PodGC: node no longer exists"
 _ENDED = {"Succeeded", "Failed"}
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """All pods and nodes; `vanished` are the names of nodes that are known not to exist."""
 
     pods: Sequence[Pod]
@@ -27,16 +27,14 @@ class Observed:
     now: float
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """End one pod: patch its status first where `status` is set, then delete it with grace 0."""
 
     pod: Pod
     status: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The pods to end, each once."""
 
     ends: tuple[End, ...]

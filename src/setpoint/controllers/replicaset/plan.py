@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.client.owners import is_controlled_by
@@ -15,8 +16,7 @@ from setpoint.controllers.replicaset.ranking import pods_to_delete
 BURST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """What the caches show. `pods` are the ReplicaSet's own and the orphans of its namespace, `related` those of its siblings
     (the ReplicaSets with the same controller). `trusted` says that nothing the controller wrote is still missing in the caches.
     """
@@ -28,8 +28,7 @@ class Observed:
     now: float
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What to write. `status` holds if nothing fails; `difference` is how many active pods there are too many."""
 
     replica_set: apps_v1.ReplicaSet

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import CONFIGMAPS, NAMESPACES, ConfigMap, Namespace
@@ -24,16 +25,14 @@ DESCRIPTION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """A namespace and its ConfigMap."""
 
     namespace: Namespace
     config_map: ConfigMap | None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Create (`patch` is None) or patch the ConfigMap of `namespace`."""
 
     namespace: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import NAMESPACES, SERVICEACCOUNTS, Namespace, ServiceAccount
@@ -17,8 +17,7 @@ NAME = "serviceaccount-controller"
 DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """A namespace, and whether its default account is there."""
 
     namespace: Namespace

@@ -7,14 +7,14 @@ taint is tolerated for ever or gone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod, Taint, Toleration
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """A pod, the NoExecute taints of its node, and when it is scheduled to go (None: it is not)."""
 
     pod: Pod
@@ -31,8 +31,7 @@ class Action(Enum):
     CANCEL = "cancel"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """`due` is when it goes, for SCHEDULE."""
 
     pod: Pod

@@ -6,14 +6,13 @@ maximum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 INITIAL = 10.0
 MAXIMUM = 300.0
 
 
-@dataclass(slots=True)
-class Backoff:
+class Backoff(Struct):
     """The delay that follows the next failure. `updated` is when `seconds` was last set."""
 
     seconds: float = 0.0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.node.runtime import ContainerInfo
@@ -15,20 +16,17 @@ STARTUP, READINESS, LIVENESS = "startup", "readiness", "liveness"
 # -- events
 
 
-@dataclass(frozen=True, slots=True)
-class PodChanged:
+class PodChanged(Struct, frozen=True):
     """A newer state of the pod; also the first event of all."""
 
     pod: Pod
 
 
-@dataclass(frozen=True, slots=True)
-class PodGone:
+class PodGone(Struct, frozen=True):
     """The pod is no longer in the API, or another one has its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adopted:
+class Adopted(Struct, frozen=True):
     """What the runtime found of the pod when the agent started."""
 
     alive: bool
@@ -36,51 +34,43 @@ class Adopted:
     addresses: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class VolumesReady:
+class VolumesReady(Struct, frozen=True):
     """Every volume is at its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class VolumesFailed:
+class VolumesFailed(Struct, frozen=True):
     """A volume cannot be made yet; it is tried again."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxReady:
+class SandboxReady(Struct, frozen=True):
     """The pod has its place, and its addresses."""
 
     addresses: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxFailed:
+class SandboxFailed(Struct, frozen=True):
     """There is no place for the pod yet; it is tried again."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxLost:
+class SandboxLost(Struct, frozen=True):
     """The supervisor is gone, and every container with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxStopped:
+class SandboxStopped(Struct, frozen=True):
     """Nothing of the pod is left on the host."""
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """A container came to run."""
 
     info: ContainerInfo
 
 
-@dataclass(frozen=True, slots=True)
-class StartFailed:
+class StartFailed(Struct, frozen=True):
     """`reason` is the error's: ErrImagePull and its like, CreateContainerConfigError, StartError and others."""
 
     name: str
@@ -88,16 +78,14 @@ class StartFailed:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Exited:
+class Exited(Struct, frozen=True):
     """`message` is the termination message."""
 
     info: ContainerInfo
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HookFinished:
+class HookFinished(Struct, frozen=True):
     """`error` is empty when the hook did its work."""
 
     name: str
@@ -106,8 +94,7 @@ class HookFinished:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Probed:
+class Probed(Struct, frozen=True):
     """A probe crossed a threshold: `ok` is its new result."""
 
     name: str
@@ -116,8 +103,7 @@ class Probed:
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """The time of a WakeAt has come."""
 
 
@@ -143,18 +129,15 @@ Event = (
 # -- commands
 
 
-@dataclass(frozen=True, slots=True)
-class PrepareVolumes:
+class PrepareVolumes(Struct, frozen=True):
     """Make the volumes."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunSandbox:
+class RunSandbox(Struct, frozen=True):
     """Make the place for the containers."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartContainer:
+class StartContainer(Struct, frozen=True):
     """Start an attempt; the same id whoever asks."""
 
     name: str
@@ -162,8 +145,7 @@ class StartContainer:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(Struct, frozen=True):
     """`number` is SIGTERM's or the container's own stop signal, or SIGKILL's."""
 
     name: str
@@ -171,8 +153,7 @@ class Signal:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunHook:
+class RunHook(Struct, frozen=True):
     """`seconds` is how long it may take."""
 
     name: str
@@ -181,8 +162,7 @@ class RunHook:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class StartProbes:
+class StartProbes(Struct, frozen=True):
     """Ask the container how it is; `started` when its startup probe succeeded before."""
 
     name: str
@@ -190,16 +170,14 @@ class StartProbes:
     started: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StopProbes:
+class StopProbes(Struct, frozen=True):
     """Ask no more."""
 
     name: str
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveContainer:
+class RemoveContainer(Struct, frozen=True):
     """An attempt before the last: its record and log are no longer needed."""
 
     name: str
@@ -207,8 +185,7 @@ class RemoveContainer:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """An Event for people; `container` is the name for its `fieldPath`, empty for the pod itself."""
 
     kind: str
@@ -217,30 +194,25 @@ class Record:
     container: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The status may have changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class WakeAt:
+class WakeAt(Struct, frozen=True):
     """Post a Tick at this time, unless something else happens before."""
 
     when: float
 
 
-@dataclass(frozen=True, slots=True)
-class StopSandbox:
+class StopSandbox(Struct, frozen=True):
     """End whatever is left of the pod."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeletePod:
+class DeletePod(Struct, frozen=True):
     """Everything ended and was told: the API object may go (grace 0, by uid)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True):
     """Remove the pod's directory; this worker is done."""
 
 

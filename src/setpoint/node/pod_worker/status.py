@@ -7,8 +7,9 @@ Every condition keeps its transition time while its status stays.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.kit.clock import rfc3339
@@ -17,16 +18,14 @@ from setpoint.node.pod_worker.track import End, Phase, Track, restarts
 RUNTIME = "process"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """What the node adds to every pod's status. `scheme` stands before `://` in container ids."""
 
     host_address: str
     scheme: str = RUNTIME
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A pod that failed as a whole (`DeadlineExceeded`, `Evicted` …)."""
 
     reason: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from setpoint.api.types.core_v1 import Container, Pod
 from setpoint.node.pod_worker.backoff import Backoff
@@ -21,8 +23,7 @@ class Phase(StrEnum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """How an attempt ended."""
 
     id: str
@@ -51,16 +52,14 @@ class StopStage(StrEnum):
     KILL = "kill"
 
 
-@dataclass(slots=True)
-class Stop:
+class Stop(Struct):
     """A container that is being stopped: `kill_at` is when patience ends."""
 
     stage: StopStage
     kill_at: float
 
 
-@dataclass(slots=True)
-class Track:
+class Track(Struct):
     """One container, over all its attempts."""
 
     spec: Container

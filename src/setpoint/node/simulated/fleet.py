@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from setpoint.api.types import core_v1
 from setpoint.client.client import ClientProtocol
@@ -28,8 +29,7 @@ StagesFor = Callable[[core_v1.Pod], Stages]
 LEASE_SECONDS = 40
 
 
-@dataclass(slots=True)
-class SimulatedNode:
+class SimulatedNode(Struct):
     """What the fleet remembers of a node. `lost` are uids of pods whose containers died with it."""
 
     spec: NodeSpec

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from setpoint.kit.clock import rfc3339, rfc3339_micro
 
@@ -16,8 +17,7 @@ _PRESSURES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSpec:
+class NodeSpec(Struct, frozen=True):
     """One node: its name, its size in Kubernetes' quantities, labels and taints beyond the usual."""
 
     name: str

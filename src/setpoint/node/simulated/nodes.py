@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import coordination_v1, core_v1
@@ -24,8 +25,7 @@ REPORT_SECONDS = 300.0
 log = logs.get_logger("node.simulated")
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """A living node and its object, None before it registered."""
 
     node: SimulatedNode
@@ -33,8 +33,7 @@ class Observed:
     now: float
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Register (`body`) or report (`status`), or look again later."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import core_v1
@@ -22,8 +23,7 @@ BY_NODE = "node"
 GONE = {"NotFound", "Conflict"}
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """A pod on a living node; `lost`: its containers died with the node."""
 
     pod: core_v1.Pod
@@ -31,8 +31,7 @@ class Observed:
     lost: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Do `step`, once the pod has been in its stage long enough."""
 
     pod: core_v1.Pod

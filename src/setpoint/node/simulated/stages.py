@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from setpoint.api.types import core_v1
 from setpoint.kit.clock import rfc3339
 
@@ -18,8 +20,7 @@ KILLED = 137
 IN_SERVICE = "ready"
 
 
-@dataclass(frozen=True, slots=True)
-class Stages:
+class Stages(Struct, frozen=True):
     """Delays in seconds. `fail` and `complete` None: it never does; `fail` repeats after each restart."""
 
     create: float = 1.0
@@ -30,8 +31,7 @@ class Stages:
     exit_code: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the pod is: the addresses that go into its status."""
 
     host_ip: str

@@ -6,8 +6,9 @@ API server is away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import SERVICEACCOUNTS, Pod
@@ -20,8 +21,7 @@ from setpoint.node.volumes.payload import VolumeError
 _DAY = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     text: str
     issued: float
     expires: float

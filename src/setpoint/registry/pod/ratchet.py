@@ -31,7 +31,7 @@ def template_options(old: Mapping[str, Any] | None) -> Options:
 
 def _loosened(options: Options, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Options:
     """Checks the old object by the strict rules; where it fails, so may the new one."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from setpoint.registry.pod.validation.affinity import validate_affinity
     from setpoint.registry.pod.validation.annotations import validate_annotations

@@ -12,10 +12,11 @@ import ipaddress
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from setpoint.api.machinery.status import FieldError, StatusError, internal_error, invalid, invalid_object
 from setpoint.kit.clock import rfc3339
@@ -35,8 +36,7 @@ _ATTEMPTS = 64
 End = Callable[..., Awaitable[None]]
 
 
-@dataclass(slots=True)
-class _Holding:
+class _Holding(Struct):
     """What one write has taken, and what it gives back if it succeeds."""
 
     service: Object

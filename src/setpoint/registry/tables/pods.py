@@ -6,8 +6,9 @@ Source: Kubernetes `pkg/printers/internalversion/printers.go` (printPod).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from setpoint.registry.resource import Table
 from setpoint.registry.strategy import Object
@@ -21,8 +22,7 @@ _DONE = {
 }
 
 
-@dataclass(slots=True)
-class _Summary:
+class _Summary(Struct):
     """What the containers' statuses add up to."""
 
     reason: str

@@ -9,10 +9,10 @@ victims, and the latest start of the most important ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from setpoint.api.machinery.selectors import from_object
 from setpoint.api.types.core_v1 import Pod
@@ -29,8 +29,7 @@ CANDIDATES = 100  # nodes tried at least; beyond that a tenth of all
 _PRIORITY_OFFSET = 2**31
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     node: str
     victims: Sequence[PodInfo]
     broken_budgets: int

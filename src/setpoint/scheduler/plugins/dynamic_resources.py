@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims
 from setpoint.scheduler.status import SKIP, Diagnosis, Status, failed, unschedulable
 
 
-@dataclass(frozen=True, slots=True)
-class _Claims:
+class _Claims(Struct, frozen=True):
     """That the pod's claims were looked at."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import NodeSelectorTerm, Pod, PreferredSchedulingTerm
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
@@ -16,8 +17,7 @@ REFUSED = unresolvable("node(s) didn't match Pod's node affinity/selector")
 CONFLICT = unresolvable("pod affinity terms conflict")
 
 
-@dataclass(frozen=True, slots=True)
-class _Preferred:
+class _Preferred(Struct, frozen=True):
     terms: Sequence[PreferredSchedulingTerm]
 
 

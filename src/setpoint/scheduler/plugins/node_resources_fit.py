@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
@@ -16,8 +17,7 @@ TOO_MANY_PODS = "Too many pods"
 SCORED = (CPU, MEMORY)
 
 
-@dataclass(frozen=True, slots=True)
-class Shortage:
+class Shortage(Struct, frozen=True):
     """One resource that the node is short of; `hopeless` when even the empty node would be."""
 
     reason: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod, Toleration
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
@@ -15,8 +16,7 @@ from setpoint.scheduler.status import Status, unresolvable
 REFUSED = unresolvable("node(s) had untolerated taint(s)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Preferred:
+class _Preferred(Struct, frozen=True):
     tolerations: tuple[Toleration, ...]
 
 

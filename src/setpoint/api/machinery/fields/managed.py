@@ -5,8 +5,9 @@ Source: apimachinery `managedfields/internal/managedfields.go`, `capmanagers.go`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from setpoint.api.machinery.fields import sets
 from setpoint.api.machinery.fields.sets import Set
@@ -26,8 +27,7 @@ class Identity(NamedTuple):
     subresource: str = ""
 
 
-@dataclass(slots=True)
-class Owner:
+class Owner(Struct):
     """What one manager owns, in which version its paths are, and since when (None: never written down)."""
 
     fields: Set

@@ -8,9 +8,10 @@ structured-merge-diff `merge/update.go`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.fields import managed as entries
 from setpoint.api.machinery.fields import sets, shape
@@ -50,8 +51,7 @@ STRIPPED = sets.union(
 paths_set = lru_cache(maxsize=256)(sets.of_paths)
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """Who writes, where and when.
 
     `api_version` and `kind` are the endpoint's, `time` is RFC 3339 in whole seconds. `reset` are paths that the endpoint cannot

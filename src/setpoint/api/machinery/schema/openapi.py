@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from setpoint.api.machinery.schema import parameters
 from setpoint.api.machinery.schema.published import V2, V3, Dialect, Schemas
 from setpoint.api.machinery.schema.trees import Pack
@@ -29,8 +31,7 @@ _NAMES = {"get": "read", "create": "create", "update": "replace", "patch": "patc
 _ACTIONS = {"get": "get", "create": "post", "update": "put", "patch": "patch", "delete": "delete"}
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(Struct, frozen=True):
     """`definition` describes what it takes and gives; group, version and kind are that definition's."""
 
     name: str

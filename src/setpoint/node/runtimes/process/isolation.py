@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 NONE_WARNING = (
     "this host gives no mount namespaces to this user: volumes are not at their mount paths but in the directories named by the "
@@ -10,8 +10,7 @@ NONE_WARNING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Isolation:
+class Isolation(Struct, frozen=True):
     """`mode` is mounts, bubblewrap or none; `program` the path of bwrap."""
 
     mode: str

@@ -8,8 +8,9 @@ import os
 import platform
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.kit import logs
 from setpoint.node.runtime import (
@@ -44,8 +45,7 @@ HELP = (
 )
 
 
-@dataclass(slots=True)
-class _Pod:
+class _Pod(Struct):
     directory: str
     hostname: str
     client: SupervisorClient
