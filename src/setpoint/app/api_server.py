@@ -69,10 +69,12 @@ class ApiServer:
         except StoreError as error:
             raise StartError(str(error)) from error
         context = server_context(self._serving(), str(self.authority.certificate_file))
+        self.pipeline.health.started = False
         self.port = await self._listen(context)
         self.data.remember_port(self.port)
         await bootstrap.ensure(self.client(LOOPBACK, "kube-apiserver"), service_address=KUBERNETES_ADDRESS, port=self.port)
         self._write_kubeconfigs()
+        self.pipeline.health.started = True
         if announce:
             self.announce()
 
@@ -82,6 +84,7 @@ class ApiServer:
 
     async def stop(self) -> None:
         """No new requests, a moment for those under way, then the store."""
+        self.pipeline.health.shutting_down = True
         await self._http.stop()
         await self._proxy.close()
         await self._store.close()
