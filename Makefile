@@ -36,7 +36,7 @@ test: $(STAMP) bytecode  ## every test that fits in ten minutes
 
 soak torture: $(STAMP)  ## what takes longer: all seeds of the convergence test and the long replays
 	@$(DEBIAN) test
-	SETPOINT_SEEDS=300 $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster
+	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden
 
 bench: $(STAMP) bytecode  ## figures, beside the bare stack, as a table and JSON
 	@$(DEBIAN) bench
