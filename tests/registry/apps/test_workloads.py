@@ -1,0 +1,138 @@
+"""Deployments, replica sets, stateful sets and daemon sets."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+from tests.registry.builders import Json, complaints, context, created, workload
+
+from setpoint.registry.apps.daemon_set import DaemonSetStrategy
+from setpoint.registry.apps.deployment import DeploymentStrategy, deployment_status
+from setpoint.registry.apps.replica_set import ReplicaSetStrategy
+from setpoint.registry.apps.stateful_set import StatefulSetStrategy
+from setpoint.registry.strategy import Strategy
+
+KINDS = {
+    "Deployment": DeploymentStrategy(),
+    "ReplicaSet": ReplicaSetStrategy(),
+    "StatefulSet": StatefulSetStrategy(),
+    "DaemonSet": DaemonSetStrategy(),
+}
+each_kind = pytest.mark.parametrize(("kind", "strategy"), KINDS.items())
+
+
+def test_a_deployments_defaults() -> None:
+    spec = created(KINDS["Deployment"], workload("Deployment"))["spec"]
+    assert {name: spec[name] for name in spec if name not in {"selector", "template"}} == {
+        "replicas": 1,
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}},
+        "revisionHistoryLimit": 10,
+        "progressDeadlineSeconds": 600,
+    }
+    assert spec["template"]["spec"]["restartPolicy"] == "Always"
+
+
+@each_kind
+def test_the_small_ones_are_valid(kind: str, strategy: Strategy) -> None:
+    assert complaints(strategy, workload(kind)) == []
+
+
+@each_kind
+def test_the_selector_must_match(kind: str, strategy: Strategy) -> None:
+    texts = complaints(strategy, workload(kind, {"selector": {"matchLabels": {"app": "b"}}}))
+    assert texts == [
+        'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`',
+    ]
+
+
+@each_kind
+def test_templates_are_checked_with_their_path(kind: str, strategy: Strategy) -> None:
+    texts = complaints(strategy, workload(kind, pod_spec={"restartPolicy": "Never"}))
+    assert 'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"' in texts
+
+
+@each_kind
+def test_the_selector_stays(kind: str, strategy: Strategy) -> None:
+    old = created(strategy, workload(kind))
+    new = deepcopy(old)
+    new["spec"]["selector"]["matchLabels"]["b"] = "c"
+    new["spec"]["template"]["metadata"]["labels"]["b"] = "c"
+    texts = complaints(strategy, new, old)
+    if kind == "StatefulSet":
+        assert texts[0].startswith("spec: Forbidden: updates to statefulset spec for fields other than")
+    else:
+        assert [text.partition("{")[0] for text in texts] == ["spec.selector: Invalid value: "]
+        assert texts[0].endswith(": field is immutable")
+
+
+@each_kind
+def test_status_is_its_own_endpoints(kind: str, strategy: Strategy) -> None:
+    obj = created(strategy, workload(kind) | {"status": {"replicas": 3}})
+    assert "replicas" not in obj.get("status", {})
+
+
+@pytest.mark.parametrize(
+    ("rollout", "wanted"),
+    [
+        (
+            {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}},
+            ["spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"],
+        ),
+        (
+            {"type": "Odd"},
+            [
+                (
+                    'spec.strategy: Unsupported value: {"Type":"Odd","RollingUpdate":null}: '
+                    'supported values: "Recreate", "RollingUpdate"'
+                )
+            ],
+        ),
+        (
+            {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}},
+            ["spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0"],
+        ),
+        (
+            {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "101%"}},
+            ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%'],
+        ),
+    ],
+)
+def test_rollouts_are_checked(rollout: Json, wanted: list[str]) -> None:
+    texts = complaints(KINDS["Deployment"], workload("Deployment", {"strategy": rollout}))
+    assert texts == wanted
+
+
+def test_generation_rises_with_the_spec() -> None:
+    strategy = KINDS["Deployment"]
+    old = created(strategy, workload("Deployment"))
+    new = deepcopy(old)
+    assert not strategy.generation_changed(new, old)
+    new["spec"]["replicas"] = 3
+    assert strategy.generation_changed(new, old)
+
+
+def test_the_status_endpoint_takes_the_status_alone() -> None:
+    strategy = deployment_status()
+    old = created(KINDS["Deployment"], workload("Deployment"))
+    new = deepcopy(old) | {"status": {"replicas": 1, "availableReplicas": 2}}
+    new["spec"]["replicas"] = 9
+    assert complaints(strategy, new, old) == [
+        "status.availableReplicas: Invalid value: 2: cannot be greater than status.replicas",
+        "status.availableReplicas: Invalid value: 2: cannot be greater than readyReplicas",
+    ]
+    assert new["spec"]["replicas"] == 1
+
+
+def test_a_daemon_set_says_it_uses_no_history_of_its_own() -> None:
+    spec = created(KINDS["DaemonSet"], workload("DaemonSet"))["spec"]
+    assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+
+
+def test_warnings_name_the_template() -> None:
+    strategy = KINDS["Deployment"]
+    env = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    obj = workload("Deployment")
+    obj["spec"]["template"]["spec"]["containers"][0]["env"] = env
+    (warning,) = strategy.warnings_on_create(context(), created(strategy, obj))
+    assert warning.startswith("spec.template.spec.containers[0].env[1]: hides previous definition of")

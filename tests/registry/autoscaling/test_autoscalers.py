@@ -1,0 +1,75 @@
+"""Horizontal pod autoscalers in their two versions."""
+
+from __future__ import annotations
+
+import pytest
+from tests.registry.builders import Json, complaints, created
+
+from setpoint.registry.autoscaling.conversion import convert_autoscaler
+from setpoint.registry.autoscaling.horizontal_pod_autoscaler import HorizontalPodAutoscalerStrategy
+
+STRATEGY = HorizontalPodAutoscalerStrategy()
+TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+
+
+def autoscaler(spec: Json | None = None, /) -> Json:
+    base = {"scaleTargetRef": TARGET, "maxReplicas": 3}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h"},
+        "spec": base | (spec or {}),
+    }
+
+
+def resource(name: str, utilization: int) -> Json:
+    target = {"type": "Utilization", "averageUtilization": utilization}
+    return {"type": "Resource", "resource": {"name": name, "target": target}}
+
+
+def test_defaults() -> None:
+    spec = created(STRATEGY, autoscaler())["spec"]
+    assert spec["minReplicas"] == 1
+    assert spec["metrics"] == [resource("cpu", 80)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        (
+            {"maxReplicas": 0},
+            [
+                "spec.maxReplicas: Required value: must be set and greater than 0",
+                "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`",
+            ],
+        ),
+        ({"minReplicas": 5}, ["spec.maxReplicas: Invalid value: 3: must be greater than or equal to `minReplicas`"]),
+        (
+            {"behavior": {"scaleUp": {"stabilizationWindowSeconds": 3601}}},
+            ["spec.behavior.scaleUp.stabilizationWindowSeconds: Invalid value: 3601: must be less than or equal to 3600"],
+        ),
+    ],
+)
+def test_checks(spec: Json, wanted: list[str]) -> None:
+    assert complaints(STRATEGY, autoscaler(spec)) == wanted
+
+
+def test_one_percentage_of_cpu_is_a_field_of_v1() -> None:
+    old = convert_autoscaler(created(STRATEGY, autoscaler({"metrics": [resource("cpu", 50)]})), "autoscaling/v1")
+    assert old["apiVersion"] == "autoscaling/v1"
+    assert old["spec"]["targetCPUUtilizationPercentage"] == 50
+    assert "annotations" not in old["metadata"]
+
+
+def test_the_rest_goes_there_and_back_in_annotations() -> None:
+    behavior = {"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}
+    new = created(STRATEGY, autoscaler({"metrics": [resource("cpu", 50), resource("memory", 70)], "behavior": behavior}))
+    old = convert_autoscaler(new, "autoscaling/v1")
+    assert set(old["metadata"]["annotations"]) == {
+        "autoscaling.alpha.kubernetes.io/metrics",
+        "autoscaling.alpha.kubernetes.io/behavior",
+    }
+    back = convert_autoscaler(old, "autoscaling/v2")
+    assert back["spec"]["behavior"] == new["spec"]["behavior"]
+    assert sorted(map(str, back["spec"]["metrics"])) == sorted(map(str, new["spec"]["metrics"]))
+    assert not back["metadata"].get("annotations")

@@ -1,0 +1,83 @@
+"""Namespaces, config maps, secrets and events."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from copy import deepcopy
+
+import pytest
+from tests.apiserver.conftest import Api
+from tests.registry.builders import Json, complaints, created
+
+from setpoint.registry.core.config_map import ConfigMapStrategy
+from setpoint.registry.core.namespace import NamespaceFinalizeStrategy, NamespaceStrategy
+from setpoint.registry.core.secret import SecretStrategy
+from setpoint.registry.events.conversion import convert_event
+
+
+def test_a_namespace_gets_its_label_finalizer_and_phase() -> None:
+    obj = created(NamespaceStrategy(), {"kind": "Namespace", "metadata": {"name": "a"}})
+    assert obj["metadata"]["labels"] == {"kubernetes.io/metadata.name": "a"}
+    assert obj["spec"] == {"finalizers": ["kubernetes"]}
+    assert obj["status"] == {"phase": "Active"}
+
+
+def test_finalize_changes_the_finalizers_alone() -> None:
+    old = created(NamespaceStrategy(), {"kind": "Namespace", "metadata": {"name": "a"}})
+    new = deepcopy(old)
+    new["spec"]["finalizers"] = []
+    new["status"]["phase"] = "Terminating"
+    assert complaints(NamespaceFinalizeStrategy(), new, old) == []
+    assert (new["spec"]["finalizers"], new["status"]["phase"]) == ([], "Active")
+
+
+def test_immutable_config_maps() -> None:
+    strategy = ConfigMapStrategy()
+    old: Json = {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}, "immutable": True}
+    new = deepcopy(old) | {"data": {"a": "2"}, "immutable": False}
+    assert complaints(strategy, new, old) == [
+        "immutable: Forbidden: field is immutable when `immutable` is set",
+        "data: Forbidden: field is immutable when `immutable` is set",
+    ]
+
+
+def test_keys_of_config_maps() -> None:
+    texts = complaints(ConfigMapStrategy(), {"metadata": {}, "data": {"a b": "1"}, "binaryData": {"..": "YQ=="}})
+    assert [text.partition(":")[0] for text in texts] == ["data[a b]", "binaryData[..]", "binaryData[..]"][: len(texts)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "wanted"),
+    [
+        ("kubernetes.io/tls", {}, ["data[tls.crt]: Required value", "data[tls.key]: Required value"]),
+        ("kubernetes.io/dockerconfigjson", {}, ["data[.dockerconfigjson]: Required value"]),
+        ("kubernetes.io/ssh-auth", {"ssh-privatekey": ""}, ["data[ssh-privatekey]: Required value"]),
+        ("kubernetes.io/basic-auth", {"username": ""}, []),
+    ],
+)
+def test_types_of_secrets(kind: str, data: dict[str, str], wanted: list[str]) -> None:
+    assert complaints(SecretStrategy(), {"metadata": {"name": "a"}, "type": kind, "data": data}) == wanted
+
+
+def test_a_secrets_size() -> None:
+    data = {"a": b64encode(bytes(1024 * 1024 + 1)).decode()}
+    texts = complaints(SecretStrategy(), {"metadata": {"name": "a"}, "data": data})
+    assert texts == ["data: Too long: may not be more than 1048576 bytes"]
+
+
+async def test_an_event_is_seen_in_both_groups(api: Api) -> None:
+    body = {
+        "metadata": {"name": "e"},
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "p"},
+        "reason": "Because",
+        "message": "hello",
+        "type": "Normal",
+        "source": {"component": "me"},
+        "count": 2,
+    }
+    await api("POST /api/v1/namespaces/default/events", body)
+    other = await api("GET /apis/events.k8s.io/v1/namespaces/default/events/e")
+    assert (other["apiVersion"], other["regarding"]["name"], other["note"]) == ("events.k8s.io/v1", "p", "hello")
+    assert (other["deprecatedCount"], other["deprecatedSource"]) == (2, {"component": "me"})
+    back = convert_event(other, "v1")
+    assert (back["involvedObject"]["name"], back["message"], back["count"]) == ("p", "hello", 2)
