@@ -118,9 +118,10 @@ async def _output(socket: web.WebSocketResponse, session: Session, spec: ExecSpe
 async def _input(socket: web.WebSocketResponse, session: Session, spec: ExecSpec) -> None:
     """What the client sends, until it goes; then the process loses its input."""
     async for message in socket:
-        if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
+        frame = message.data.encode() if message.type is aiohttp.WSMsgType.TEXT else message.data  # clients in Python send text
+        if not frame:
             continue
-        channel, data = message.data[0], message.data[1:]
+        channel, data = frame[0], frame[1:]
         if channel == STDIN and spec.stdin:
             await session.write(data)
         elif channel == RESIZE:
