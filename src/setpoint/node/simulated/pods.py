@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from setpoint.node.simulated.fleet import SimulatedNode
 
 BY_NODE = "node"
+INSTANT = 1e-3
+"""Waits shorter than this are over: queues wake a little early, and sums of floats fall a little short."""
 GONE = {"NotFound", "Conflict"}
 
 
@@ -76,7 +78,7 @@ class PodReconciler:
 
     async def act(self, plan: Plan) -> Result | None:
         wait = self._since(plan.pod, plan.step.stage) + plan.step.after - self._clock.monotonic()
-        if wait > 0:
+        if wait > INSTANT:
             if not plan.step.stage.startswith(IN_SERVICE):
                 self.waiting.add(key_of(plan.pod))
             return Result(requeue_after=wait)
