@@ -54,7 +54,10 @@ def make_pipeline(
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource; `address` is where clients reach it (`host:port`)."""
     admission = default_chain(
-        StoreReader(store), not_ready_seconds=timings.not_ready_toleration, unreachable_seconds=timings.unreachable_toleration
+        StoreReader(store),
+        clock,
+        not_ready_seconds=timings.not_ready_toleration,
+        unreachable_seconds=timings.unreachable_toleration,
     )
     pipeline = Pipeline(
         ServiceAllocator(store).hook_into(RESOURCES),

@@ -5,6 +5,7 @@ ResourceQuota is the last of all; webhooks and policies stand before it.
 
 from __future__ import annotations
 
+from setpoint.kit.clock import Clock
 from setpoint.registry.admission.chain import Chain
 from setpoint.registry.admission.default_toleration_seconds import DefaultTolerationSeconds
 from setpoint.registry.admission.limit_ranger import LimitRanger
@@ -17,13 +18,13 @@ from setpoint.registry.admission.storage_object_in_use import StorageObjectInUse
 from setpoint.registry.admission.taint_nodes_by_condition import TaintNodesByCondition
 
 
-def default_chain(reader: Reader, *, not_ready_seconds: int = 300, unreachable_seconds: int = 300) -> Chain:
+def default_chain(reader: Reader, clock: Clock, *, not_ready_seconds: int = 300, unreachable_seconds: int = 300) -> Chain:
     """`…_seconds`: how long pods stay on a node that is not ready or cannot be reached, unless they say so themselves."""
     return Chain(
         (
             NamespaceLifecycle(reader),
             LimitRanger(reader),
-            ServiceAccount(reader),
+            ServiceAccount(reader, clock),
             TaintNodesByCondition(),
             Priority(reader),
             DefaultTolerationSeconds(not_ready_seconds, unreachable_seconds),

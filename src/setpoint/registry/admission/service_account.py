@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from setpoint.kit.clock import Clock
 from setpoint.registry.admission.chain import BaseStep, refuse
 from setpoint.registry.admission.reader import Reader
 from setpoint.registry.admission.request import AdmissionRequest
@@ -16,6 +17,8 @@ from setpoint.registry.pod.validation.annotations import MIRROR
 from setpoint.registry.strategy import Object
 
 _DEFAULT = "default"
+_TRIES = 10
+_PAUSE = 0.15  # seconds
 _MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _VOLUME_PREFIX = "kube-api-access-"
 #: an odd number, by which Kubernetes tells these tokens from those that users ask for
@@ -26,7 +29,8 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 class ServiceAccount(BaseStep):
     """Sets the account, mounts its token, adds its pull secrets."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, clock: Clock) -> None:
+        self._clock = clock
         self._reader = reader
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
@@ -40,7 +44,7 @@ class ServiceAccount(BaseStep):
             return
         name = spec.get("serviceAccountName") or _DEFAULT
         spec["serviceAccountName"] = spec["serviceAccount"] = name
-        account = await self._reader.get("serviceaccounts", request.namespace, name)
+        account = await self._account(request.namespace, name)
         if account is None:
             why = f'error looking up service account {request.namespace}/{name}: serviceaccount "{name}" not found'
             raise refuse(request, why)
@@ -48,6 +52,16 @@ class ServiceAccount(BaseStep):
             _mount_token(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [dict(secret) for secret in account["imagePullSecrets"]]
+
+    async def _account(self, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """The account; the default one is waited for a moment, since its controller makes it just after the namespace."""
+        account = await self._reader.get("serviceaccounts", namespace, name)
+        for _ in range(_TRIES if name == _DEFAULT and account is None else 0):
+            await self._clock.sleep(_PAUSE)
+            account = await self._reader.get("serviceaccounts", namespace, name)
+            if account is not None:
+                break
+        return account
 
 
 def _check_mirror(request: AdmissionRequest, spec: Object) -> None:
