@@ -104,6 +104,8 @@ async def test_second_server_is_refused(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     await store.open()
     assert await complaint(tmp_path) == f"data directory {tmp_path} is in use by another server (pid {os.getpid()})"
+    with pytest.raises(StoreError, match="open already"):
+        await store.open()
     await store.close()
     again = store_in(tmp_path)
     await again.open()

@@ -119,6 +119,8 @@ class LocalStore:
     # ---- life
 
     async def open(self) -> None:
+        if self._tasks is not None:
+            raise StoreError("the store is open already")
         recovered = await self._journal.open()
         self._restore(recovered.floor, recovered.rows)
         self._tasks = await self._running.enter_async_context(Tasks("storage"))
