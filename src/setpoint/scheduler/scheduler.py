@@ -12,8 +12,6 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import NODES, PODS, Pod
 from setpoint.api.types.policy_v1 import PODDISRUPTIONBUDGETS
@@ -22,7 +20,7 @@ from setpoint.client.events import EventRecorder, Recorder
 from setpoint.client.factory import InformerFactory
 from setpoint.client.settled import Activity, combined
 from setpoint.client.transport import TransportError
-from setpoint.kit import metrics
+from setpoint.kit import logs, metrics
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.scheduler import conditions
@@ -38,7 +36,7 @@ from setpoint.scheduler.snapshot import Snapshot
 from setpoint.scheduler.status import Status
 from setpoint.scheduler.watching import UNFINISHED, Watching
 
-log = structlog.get_logger("scheduler")
+log = logs.get_logger("scheduler")
 ATTEMPTS = metrics.counter("scheduler_schedule_attempts", "Attempts to schedule pods, by the result.", ("result", "profile"))
 
 DEFAULT_NAME = "default-scheduler"
