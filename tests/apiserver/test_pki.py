@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import ssl
 import stat
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from setpoint.apiserver.pki import CLIENT, SERVER, Authority, Subject, service_account_key
 
@@ -38,7 +38,7 @@ def test_a_certificate_that_is_about_to_expire_or_of_another_authority_is_replac
     authority = Authority(tmp_path / "a")
     subject = Subject("admin", groups=("system:masters",))
     pair = authority.issue("admin", subject)
-    pair.certificate.write_bytes(authority.sign(subject, timedelta(days=3))[0])
+    pair.certificate.write_bytes(authority.sign(subject, 3 * 86_400)[0])
     short = pair.certificate.read_bytes()
     assert authority.issue("admin", subject).certificate.read_bytes() != short
     pair.certificate.write_bytes(Authority(tmp_path / "b").sign(subject)[0])
@@ -53,7 +53,7 @@ def test_names_groups_addresses_and_usages_are_in_the_certificate(tmp_path: Path
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert {str(name.value) for name in names} == {"127.0.0.1", "n1"}
     usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-    assert set(usages) == {SERVER, CLIENT}
+    assert set(usages) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
 
 
 def test_openssl_accepts_the_chain(tmp_path: Path) -> None:

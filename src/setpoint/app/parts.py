@@ -36,7 +36,7 @@ def controller_manager(options: Options, authority: Authority, client: Client, c
 
 def signer(authority: Authority) -> Signer:
     """What signs nodes' certificates: the cluster's CA."""
-    from setpoint.apiserver.pki import requested_subject
+    from setpoint.apiserver.signing import requested_subject
     from setpoint.controllers.certificates.reconciler import Requested, Signer
 
     def subject(pem: bytes) -> Requested:

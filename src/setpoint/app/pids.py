@@ -7,37 +7,49 @@ import os
 import signal
 import time
 from pathlib import Path
-
-import psutil
+from typing import TYPE_CHECKING
 
 from setpoint.apiserver.pki import write_private
+from setpoint.kit import processes
+
+if TYPE_CHECKING:
+    import psutil
 
 
 def claim(file: Path) -> None:
     """Write this process's pid and start time."""
-    write_private(file, f"{os.getpid()} {psutil.Process().create_time():.2f}\n".encode())
+    write_private(file, f"{os.getpid()} {processes.created(os.getpid()):.2f}\n".encode())
 
 
 def release(file: Path) -> None:
     """Remove the file if it is ours."""
-    running = holder(file)
-    if running is None or running.pid == os.getpid():
+    if _living(file) in (None, os.getpid()):
         with contextlib.suppress(FileNotFoundError):
             file.unlink()
 
 
 def holder(file: Path) -> psutil.Process | None:
     """The living process that wrote the file; None when there is none."""
+    pid = _living(file)
+    if pid is None:
+        return None
+    import psutil
+
+    return psutil.Process(pid)
+
+
+def _living(file: Path) -> int | None:
     try:
         pid, started = file.read_text().split()
-        process = psutil.Process(int(pid))
-        return process if abs(process.create_time() - float(started)) < 0.05 else None
-    except (FileNotFoundError, ValueError, psutil.NoSuchProcess):
+        return int(pid) if abs(processes.created(int(pid)) - float(started)) < 0.05 else None
+    except (FileNotFoundError, ValueError, ProcessLookupError):
         return None
 
 
 def stop(file: Path, seconds: float) -> bool:
     """Send SIGTERM to the holder and wait; tell whether it is gone. True when nobody held the file."""
+    import psutil
+
     process = holder(file)
     if process is None:
         return True

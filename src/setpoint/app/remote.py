@@ -12,7 +12,7 @@ from setpoint.app.options import Options, StartError
 from setpoint.client.client import Client
 from setpoint.client.kubeconfig import KubeconfigError, load
 from setpoint.client.transports.http import HttpTransport
-from setpoint.kit import looplag
+from setpoint.kit import garbage, looplag
 from setpoint.kit.clock import RealClock
 from setpoint.kit.tasks import Tasks
 
@@ -73,5 +73,6 @@ async def _until_stopped(stop: asyncio.Event, loops: dict[str, Callable[[], Awai
         tasks.start("loop lag", looplag.watch())
         for name, run in loops.items():
             tasks.loop(name, run, clock=clock)
+        garbage.settle()
         await stop.wait()
         tasks.stop()

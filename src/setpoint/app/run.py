@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
+import os
 import signal
 import subprocess
 import sys
@@ -12,12 +12,10 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from setpoint.app import pids
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import Options, StartError
-from setpoint.kit import logs
+from setpoint.kit import logs, processes, quick_imports
 
 _STOP_SECONDS = 40.0  # a pod may take its grace period of 30 s to end
 _START_SECONDS = 60.0
@@ -30,6 +28,7 @@ def foreground(options: Options, log_level: str) -> None:
     data.prepare()
     _refuse_second(data)
     pids.claim(data.pid_file("up"))
+    quick_imports.aiohttp_without_system_files()
     try:
         if options.split:
             from setpoint.app.split import run_split
@@ -52,6 +51,7 @@ def component(name: str, data_dir: Path, log_level: str) -> None:
     data.prepare()
     options = read_options(data)
     pids.claim(data.pid_file(name))
+    quick_imports.aiohttp_without_system_files()
     try:
         _run(lambda stop: run_component(name, options, stop))
     finally:
@@ -91,7 +91,7 @@ def stop(data_dir: Path) -> None:
 
 def started_at() -> float:
     """When this process began, in seconds since the epoch: `ready in` counts from there."""
-    return psutil.Process().create_time()
+    return processes.created(os.getpid())
 
 
 def _refuse_second(data: DataDir) -> None:
@@ -109,8 +109,6 @@ def _run(main: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
             loop.add_signal_handler(number, stop_event.set)
         await main(stop_event)
 
-    # What start-up made lives for ever: keep it out of collections, and collect less often than the default does.
-    gc.set_threshold(50_000, 20, 50)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(guarded())

@@ -7,7 +7,6 @@ fails starts anew (`Tasks.loop`); the API server's failure ends the process.
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 
 from setpoint.app import identities, parts
@@ -16,7 +15,7 @@ from setpoint.app.options import Options, StartError
 from setpoint.app.readiness import until_nodes_ready
 from setpoint.app.say import say
 from setpoint.client.client import Client
-from setpoint.kit import looplag
+from setpoint.kit import garbage, looplag
 from setpoint.kit.clock import Clock, RealClock
 from setpoint.kit.tasks import Tasks
 
@@ -74,7 +73,6 @@ async def _announce(server: ApiServer, options: Options, started_at: float) -> N
     client = server.client(identities.user("setpoint", "system:masters"), "setpoint")
     if not await until_nodes_ready(client, options.node_names, _READY_SECONDS):
         raise StartError(f"the nodes do not get ready within {_READY_SECONDS:.0f} s")
-    gc.collect()
-    gc.freeze()
     say(f"kubeconfig: {options.kubeconfig or server.data.admin_kubeconfig}")
     say(f"ready in {time.time() - started_at:.2f} s  {server.url}")
+    garbage.settle()

@@ -22,7 +22,7 @@ from setpoint.apiserver.pki import write_private
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import Options, StartError, Timings
 from setpoint.app.say import say
-from setpoint.kit import logs
+from setpoint.kit import garbage, logs
 from setpoint.kit.clock import RealClock
 from setpoint.kit.tasks import Tasks
 
@@ -50,6 +50,7 @@ async def run_split(options: Options, log_level: str, started_at: float, stop: a
             url = data.address_file.read_text().strip()
             say(f"kubeconfig: {options.kubeconfig or data.admin_kubeconfig}")
             say(f"ready in {time.time() - started_at:.2f} s  {url}")
+            garbage.settle()
             await stop.wait()
         finally:
             await launcher.stop()
@@ -155,6 +156,7 @@ async def _run_api_server(options: Options, stop: asyncio.Event) -> None:
         await server.start(announce=False)
         write_component_kubeconfigs(server)
         server.announce()
+        garbage.settle()
         await stop.wait()
     finally:
         await server.stop()

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from setpoint.app.data_dir import default_data_dir
 from setpoint.app.options import Options, StartError, Timings
 
-DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="Where everything is kept.", show_default=False)]
+if TYPE_CHECKING:
+    import typer
 
 
 def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
+    """Add this file's commands. Only now is typer needed, which reads the annotations below."""
+    global typer  # noqa: PLW0603  the annotations' names are looked up in this module
+    import typer
+
     app.command()(up)
     app.command()(down)
     app.command(hidden=True)(component)
 
 
 def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command line
-    data_dir: DataDirOption = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.", show_default=False)] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.  [default: 6443 or the next free]")] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     kubeconfig: Annotated[Path | None, typer.Option(help="Where to write the kubeconfig.", show_default=False)] = None,
@@ -73,7 +75,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         run.foreground(options, log_level)
 
 
-def down(data_dir: DataDirOption = None) -> None:
+def down(data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.", show_default=False)] = None) -> None:
     """Stop a cluster that `setpoint up` started, and wait for its end."""
     from setpoint.app import run
 
@@ -82,7 +84,7 @@ def down(data_dir: DataDirOption = None) -> None:
 
 def component(
     name: Annotated[str, typer.Argument(help="apiserver, controllers, or a node's name.")],
-    data_dir: DataDirOption = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.", show_default=False)] = None,
     log_level: Annotated[str, typer.Option()] = "warning",
 ) -> None:
     """Run one part of a `--split` cluster as a process of its own (what `up --split` does for each)."""

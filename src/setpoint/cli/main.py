@@ -1,71 +1,38 @@
-"""The command `setpoint`: one file per command; this one only names them.
-
-Commands import what they need when they run, so that `setpoint up` does not pay for `setpoint get`.
-"""
+"""The command `setpoint`."""
 
 from __future__ import annotations
 
+import gc
 import sys
-from importlib import import_module
+from collections.abc import Callable
 from typing import NoReturn
 
-import typer
-
-from setpoint import __version__
 from setpoint.app.options import StartError
-from setpoint.cli import cluster
+from setpoint.cli import cluster, quick
 
-app = typer.Typer(
-    name="setpoint",
-    help="Kubernetes' declarative control plane as a Python package.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-cluster.register(app)
-
-#: commands that talk to a server: name → module and function, imported when one of them is run
-_LAZY = {
-    "get": ("get", "get"),
-    "events": ("get", "events"),
-    "apply": ("apply", "apply"),
-    "diff": ("apply", "diff"),
-    "delete": ("apply", "delete"),
-    "logs": ("streams", "logs"),
-    "exec": ("streams", "execute"),
-    "scale": ("workloads", "scale"),
-    "rollout": ("workloads", "rollout"),
-    "wait": ("workloads", "wait"),
-    "demo": ("demo.command", "demo"),
-}
-
-
-@app.command()
-def version() -> None:
-    """Print the version of this package."""
-    typer.echo(f"setpoint {__version__}")
-
-
-def _register_lazily(words: list[str]) -> None:
-    """Add the commands that this run can need: the one named, or all of them for the help."""
-    named = next((word for word in words if not word.startswith("-")), "")
-    wanted = [named] if named in _LAZY else [] if named in ("up", "down", "component", "node", "version") else list(_LAZY)
-    for name in wanted:
-        module, function = _LAZY[name]
-        command = getattr(import_module(f"setpoint.cli.{module}"), function)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
-        else:
-            app.command(name)(command)
+#: commands that start parts of a cluster, which should take no longer than it must
+_STARTS: dict[str, Callable[..., None]] = {"up": cluster.up, "component": cluster.component}
 
 
 def main() -> NoReturn:
     """Run a command; a StartError is one line on standard error and exit code 1."""
-    _register_lazily(sys.argv[1:])
     try:
-        app()
+        _run(sys.argv[1:])
     except StartError as error:
-        typer.echo(f"error: {error}", err=True)
+        sys.stderr.write(f"error: {error}\n")
         sys.exit(1)
     sys.exit(0)
+
+
+def _run(words: list[str]) -> None:
+    command = _STARTS.get(words[0]) if words else None
+    if command is not None:
+        gc.disable()  # what a start makes stays; `app.run` has it collected and turns collections on once it is ready
+        arguments = quick.arguments(command, words[1:])
+        if arguments is not None:
+            command(**arguments)
+            return
+    from setpoint.cli import commands
+
+    commands.register_lazily(words)
+    commands.app()

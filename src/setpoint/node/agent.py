@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-import structlog
-
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import PODS, SERVICES, Pod
 from setpoint.client.client import ClientProtocol
 from setpoint.client.events import Recorder
 from setpoint.client.informer import Informer
 from setpoint.client.transport import TransportError
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.node.checkpoint import Checkpoints
@@ -34,7 +33,7 @@ from setpoint.node.volumes.manager import Volumes
 from setpoint.node.volumes.tokens import Tokens
 from setpoint.node.worker import PodWorker
 
-log = structlog.get_logger("node.agent")
+log = logs.get_logger("node.agent")
 _STATUS_SENDERS = 4
 _REGISTER_RETRY = 0.5
 _WORKER_RETRY = 1.0

@@ -13,9 +13,8 @@ import shutil
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-import structlog
-
 from setpoint.api.types.core_v1 import Pod
+from setpoint.kit import logs
 from setpoint.kit.channels import Channel, Closed
 from setpoint.kit.tasks import Tasks
 from setpoint.node import hooks
@@ -29,7 +28,7 @@ from setpoint.node.runtime import ContainerError, ContainerInfo, ImageError, San
 from setpoint.node.services import Services
 from setpoint.node.volumes.payload import VolumeError
 
-log = structlog.get_logger("node.worker")
+log = logs.get_logger("node.worker")
 INBOX = 4096
 _REFRESH = 60.0  # seconds between looks at volumes whose sources do not tell (tokens)
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from setpoint.api.types.certificates_v1 import (
     CertificateSigningRequest,
@@ -13,7 +14,8 @@ from setpoint.api.types.certificates_v1 import (
     CertificateSigningRequestSpec,
     CertificateSigningRequestStatus,
 )
-from setpoint.apiserver.pki import SERVER, Authority, Subject, new_request, requested_subject
+from setpoint.apiserver.pki import Authority, Subject
+from setpoint.apiserver.signing import new_request, requested_subject
 from setpoint.controllers.certificates.reconciler import CLIENT_SIGNER, SERVING_SIGNER, CertificateReconciler, Requested, Signer
 from setpoint.kit.clock import VirtualClock
 
@@ -75,4 +77,4 @@ def test_the_signed_certificate_serves_the_addresses_asked_for(tmp_path: Path) -
     certificate = x509.load_pem_x509_certificate(authority.sign_request(pem, serving=True, seconds=3600))
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert {str(name.value) for name in names} == {"127.0.0.1", "n1"}
-    assert list(certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value) == [SERVER]
+    assert list(certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value) == [ExtendedKeyUsageOID.SERVER_AUTH]
