@@ -36,10 +36,11 @@ def controller_manager(options: Options, authority: Authority, client: Client, c
 
 def signer(authority: Authority) -> Signer:
     """What signs nodes' certificates: the cluster's CA."""
-    from setpoint.apiserver.signing import requested_subject
     from setpoint.controllers.certificates.reconciler import Requested, Signer
 
     def subject(pem: bytes) -> Requested:
+        from setpoint.apiserver.signing import requested_subject
+
         found = requested_subject(pem)
         return Requested(found.name, found.groups)
 
@@ -49,8 +50,18 @@ def signer(authority: Authority) -> Signer:
     return Signer(subject, sign)
 
 
-def node_agent(options: Options, name: str, serving: KeyPair, ca: Path, url: str, client: Client, clock: Clock) -> Runs:
-    """One node of this machine, with processes as containers."""
+def node_agent(
+    options: Options,
+    name: str,
+    serving: KeyPair,
+    ca: Path,
+    url: str,
+    client: Client,
+    clock: Clock,
+    *,
+    address: str = "127.0.0.1",
+) -> Runs:
+    """One node of this machine, with processes as containers; the API server reaches its port at `address`."""
     from urllib.parse import urlsplit
 
     from setpoint.node.agent import Agent
@@ -60,6 +71,7 @@ def node_agent(options: Options, name: str, serving: KeyPair, ca: Path, url: str
     chosen = AgentOptions(
         name=name,
         directory=options.data_dir / "nodes" / name,
+        address=address,
         pod_cidr=pod_range(options.node_names.index(name) if name in options.node_names else 0),
         serving_certificate=serving.certificate,
         serving_key=serving.key,

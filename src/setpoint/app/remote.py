@@ -37,7 +37,7 @@ async def run_controllers(options: Options, stop: asyncio.Event) -> None:
     manager = parts.controller_manager(options, Authority(data.pki), managing, clock)
     scheduler = Scheduler(scheduling, clock)
     try:
-        await _until_stopped(stop, {"controllers": manager.run, "scheduler": scheduler.run})
+        await until_stopped(stop, {"controllers": manager.run, "scheduler": scheduler.run})
     finally:
         await manager_transport.close()
         await scheduler_transport.close()
@@ -52,7 +52,7 @@ async def run_node(name: str, options: Options, stop: asyncio.Event) -> None:
     serving = KeyPair(data.pki / f"node-{name}.crt", data.pki / f"node-{name}.key")
     agent = parts.node_agent(options, name, serving, data.pki / "ca.crt", transport.access.server, client, clock)
     try:
-        await _until_stopped(stop, {name: agent.run})
+        await until_stopped(stop, {name: agent.run})
     finally:
         await transport.close()
 
@@ -62,12 +62,13 @@ async def run_simulated(options: Options, stop: asyncio.Event) -> None:
     client, transport = connect(DataDir(options.data_dir).admin_kubeconfig, "kubelet")
     fleet = parts.simulated_nodes(options, client, lambda _: client, RealClock())
     try:
-        await _until_stopped(stop, {"nodes": fleet.run})
+        await until_stopped(stop, {"nodes": fleet.run})
     finally:
         await transport.close()
 
 
-async def _until_stopped(stop: asyncio.Event, loops: dict[str, Callable[[], Awaitable[None]]]) -> None:
+async def until_stopped(stop: asyncio.Event, loops: dict[str, Callable[[], Awaitable[None]]]) -> None:
+    """Run loops, each anew after an error, until `stop` is set."""
     clock = RealClock()
     async with Tasks("setpoint") as tasks:
         tasks.start("loop lag", looplag.watch())

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from setpoint.app import pids
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import Options, StartError
 from setpoint.kit import logs, processes, quick_imports
+
+if TYPE_CHECKING:
+    from setpoint.app.join import JoinOptions
 
 _STOP_SECONDS = 40.0  # a pod may take its grace period of 30 s to end
 _START_SECONDS = 60.0
@@ -58,6 +60,15 @@ def component(name: str, data_dir: Path, log_level: str) -> None:
         pids.release(data.pid_file(name))
 
 
+def joined(joining: JoinOptions, log_level: str) -> None:
+    """Be a node of another machine's cluster until SIGINT or SIGTERM."""
+    from setpoint.app.join import run_joined
+
+    logs.configure(log_level)
+    DataDir(joining.options.data_dir).prepare()
+    _run(lambda stop: run_joined(joining, stop))
+
+
 def detached(options: Options) -> None:
     """Start `setpoint up` as a process of its own and return when it is ready; its output goes to the log file."""
     data = DataDir(options.data_dir)
@@ -91,7 +102,7 @@ def stop(data_dir: Path) -> None:
 
 def started_at() -> float:
     """When this process began, in seconds since the epoch: `ready in` counts from there."""
-    return processes.created(os.getpid())
+    return time.time() - processes.age()
 
 
 def _refuse_second(data: DataDir) -> None:

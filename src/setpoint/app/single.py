@@ -1,6 +1,7 @@
 """`setpoint up` in one process: API server, controllers, scheduler and node agents on one loop, started and stopped in order.
 
-Start: API server, then the loops (each waits for its own informers), then the nodes. Stop: nodes, loops, API server. A loop that
+Start: API server, then the nodes and the loops side by side (each waits for its own informers). Stop: all of them, then the API
+server. A loop that
 fails starts anew (`Tasks.loop`); the API server's failure ends the process.
 """
 
@@ -30,8 +31,9 @@ async def run_single(options: Options, started_at: float, stop: asyncio.Event) -
         await server.start()
         async with Tasks("setpoint") as tasks:
             tasks.start("loop lag", looplag.watch())
-            start_loops(tasks, server, clock)
             start_nodes(tasks, server, clock)
+            await asyncio.sleep(0)  # the nodes begin to ask what isolation works here, beside the imports of the loops
+            start_loops(tasks, server, clock)
             await _announce(server, options, started_at)
             await stop.wait()
             tasks.stop()
@@ -71,7 +73,7 @@ def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
 
 async def _announce(server: ApiServer, options: Options, started_at: float) -> None:
     client = server.client(identities.user("setpoint", "system:masters"), "setpoint")
-    if not await until_nodes_ready(client, options.node_names, _READY_SECONDS):
+    if not await until_nodes_ready(client, options.node_names, started_at, _READY_SECONDS):
         raise StartError(f"the nodes do not get ready within {_READY_SECONDS:.0f} s")
     say(f"kubeconfig: {options.kubeconfig or server.data.admin_kubeconfig}")
     say(f"ready in {time.time() - started_at:.2f} s  {server.url}")

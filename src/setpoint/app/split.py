@@ -46,7 +46,7 @@ async def run_split(options: Options, log_level: str, started_at: float, stop: a
             await launcher.start(tasks, CONTROLLERS)
             for name in node_parts(options):
                 await launcher.start(tasks, name)
-            await _until_ready(launcher, data, options)
+            await _until_ready(launcher, data, options, started_at)
             url = data.address_file.read_text().strip()
             say(f"kubeconfig: {options.kubeconfig or data.admin_kubeconfig}")
             say(f"ready in {time.time() - started_at:.2f} s  {url}")
@@ -118,13 +118,13 @@ async def _until_served(launcher: Launcher, data: DataDir) -> None:
         await asyncio.sleep(0.02)
 
 
-async def _until_ready(launcher: Launcher, data: DataDir, options: Options) -> None:
+async def _until_ready(launcher: Launcher, data: DataDir, options: Options, started_at: float) -> None:
     from setpoint.app.readiness import until_nodes_ready
     from setpoint.app.remote import connect
 
     client, transport = connect(data.admin_kubeconfig, "setpoint")
     try:
-        if not await until_nodes_ready(client, options.node_names, _READY_SECONDS, lambda: bool(launcher.failed)):
+        if not await until_nodes_ready(client, options.node_names, started_at, _READY_SECONDS, lambda: bool(launcher.failed)):
             raise StartError(launcher.failed or "the nodes do not get ready")
     finally:
         await transport.close()

@@ -249,5 +249,6 @@ def _add(totals: list[int], scorer: _Scorer, state: CycleState, pod: Pod, scores
 
 
 def _those(plugins: Sequence[Plugin], point: Any) -> list[tuple[str, Any]]:
-    """The plugins that implement an extension point."""
-    return [(plugin.name, plugin) for plugin in plugins if isinstance(plugin, point)]
+    """The plugins that implement an extension point; `isinstance` says the same of a protocol, forty times slower."""
+    methods = [name for name in vars(point) if not name.startswith("_")]
+    return [(plugin.name, plugin) for plugin in plugins if all(hasattr(plugin, name) for name in methods)]
