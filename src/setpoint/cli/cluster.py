@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
 
     app.command()(up)
     app.command()(down)
+    app.command()(node)
     app.command(hidden=True)(component)
 
 
@@ -80,6 +81,25 @@ def down(data_dir: Annotated[Path | None, typer.Option(help="Where everything is
     from setpoint.app import run
 
     run.stop((data_dir or default_data_dir()).absolute())
+
+
+def node(
+    server: Annotated[str, typer.Option(help="URL of the API server.")],
+    ca_file: Annotated[Path, typer.Option(help="The cluster's CA: <data dir>/pki/ca.crt of the server's machine.")],
+    token: Annotated[str, typer.Option(envvar="SETPOINT_TOKEN", help="Needed the first time.", show_default=False)] = "",
+    name: Annotated[str, typer.Option(help="The node's name.  [default: the host's]")] = "",
+    data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.", show_default=False)] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
+) -> None:
+    """Make this machine a node of another machine's cluster, until Ctrl-C or SIGTERM."""
+    import socket
+
+    from setpoint.app import run
+    from setpoint.app.join import JoinOptions
+
+    chosen = name or socket.gethostname().lower()
+    options = Options(data_dir=(data_dir or default_data_dir()).absolute(), nodes=0)
+    run.joined(JoinOptions(server, token, ca_file.absolute(), chosen, options), log_level)
 
 
 def component(
