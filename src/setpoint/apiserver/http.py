@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote
 
 from aiohttp import web
+from aiohttp.http_exceptions import LineTooLong
 from aiohttp.web_protocol import RequestHandler
 from msgspec import Struct
 from multidict import CIMultiDict
@@ -31,6 +33,7 @@ MAX_BODY = 3 * 1024 * 1024  # bytes, as kube-apiserver's MaxRequestBodyBytes
 MAX_HEADER = 1024 * 1024  # bytes of one header or of the request line, as Go's DefaultMaxHeaderBytes
 BODY_TIMEOUT = 60.0  # seconds in which a body must have arrived
 STALLED_WRITE = 60.0  # seconds after which a reader that takes nothing is cut off
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _COMPRESS_FROM = 128 * 1024  # bytes; smaller answers are not worth it, as in kube-apiserver
 
 
@@ -72,6 +75,7 @@ class HttpServer:
             max_line_size=MAX_HEADER,
             max_field_size=MAX_HEADER,
             lingering_time=2.0,
+            auto_decompress=False,  # Kubernetes takes bodies as they are
         )
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._protocols, host, port, ssl=context, backlog=1024)
@@ -87,6 +91,8 @@ class HttpServer:
         self._server = None
 
     async def _serve(self, carried: web.BaseRequest) -> web.StreamResponse:
+        if _BAD_ESCAPE.search(carried.raw_path):
+            return _no_http(400)
         try:
             request = await self._request(carried)
         except StatusError as error:
@@ -142,13 +148,34 @@ class HttpServer:
         return answer
 
 
+class _Connection(RequestHandler):
+    """aiohttp's protocol, whose answers to what is no HTTP are those of Go's server: short, and without an echo."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        text = message or ""
+        log.debug("malformed request", peer=request.remote, error=text.partition("\n")[0])
+        if isinstance(exc, LineTooLong) or text.startswith("Too many headers"):
+            return _no_http(431)
+        return _no_http(400, ": missing required Host header" if "'Host'" in text else "")
+
+
 class _Protocols(web.Server):
     """aiohttp's protocol factory, which also tells streams that their connection is lost."""
 
     def __init__(self, handler: Any, **options: Any) -> None:
         super().__init__(handler, **options)
+        self._options = options
         self._streams: dict[RequestHandler, asyncio.Task[Any]] = {}
         self._lost: set[RequestHandler] = set()
+
+    def __call__(self) -> RequestHandler:
+        return _Connection(self, loop=asyncio.get_running_loop(), **self._options)
 
     def streaming(self, protocol: RequestHandler) -> None:
         task = asyncio.current_task()
@@ -190,6 +217,9 @@ async def _body(carried: web.BaseRequest) -> bytes:
     """The whole body; raises StatusError 413 beyond MAX_BODY, 408 when it does not arrive in time, 400 when it breaks off."""
     if (carried.content_length or 0) > MAX_BODY:
         raise _too_large()
+    if carried.headers.get("Expect", "").lower() == "100-continue":
+        await carried.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        carried.writer.output_size = 0  # nothing of the answer itself
     pieces: list[bytes] = []
     size = 0
     try:
@@ -201,9 +231,17 @@ async def _body(carried: web.BaseRequest) -> bytes:
                 pieces.append(piece)
     except TimeoutError:
         raise StatusError(408, "Timeout", "the request body did not arrive in time", {}) from None
-    except (ValueError, web.RequestPayloadError) as error:
+    except (ValueError, ConnectionError, web.RequestPayloadError) as error:
         raise StatusError(400, "BadRequest", f"cannot read the request body: {error}") from error
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _no_http(code: int, reason: str = "") -> web.Response:
+    """The last answer on a connection that does not speak HTTP as it should."""
+    phrase = {400: "Bad Request", 431: "Request Header Fields Too Large"}[code]
+    answer = web.Response(status=code, text=f"{code} {phrase}{reason}")
+    answer.force_close()
+    return answer
 
 
 def _too_large() -> StatusError:
