@@ -150,3 +150,40 @@ async def test_limit_ranges_are_kept(api: Api) -> None:
     assert made["status"]["qosClass"] == "Burstable"
     refused = await api(f"POST {PODS}", pod(resources={"limits": {"cpu": "2"}}), code=403)
     assert refused["message"] == 'pods "p" is forbidden: maximum cpu usage per Container is 1, but limit is 2'
+
+
+def storage_class(name: str, *, default: bool = True) -> Json:
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
+    return {"metadata": {"name": name, "annotations": annotations}, "provisioner": "none.example/x", "allowVolumeExpansion": True}
+
+
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+CLAIM: Json = {
+    "metadata": {"name": "c"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+
+
+async def test_the_default_storage_class(api: Api) -> None:
+    await api(f"POST {CLASSES}", storage_class("a"))
+    await api(f"POST {CLASSES}", storage_class("b"))
+    await api(f"POST {CLASSES}", storage_class("0", default=False))
+    assert (await api(f"POST {CLAIMS}?dryRun=All", CLAIM))["spec"]["storageClassName"] == "a"
+    await api.clock.advance(60)
+    await api(f"POST {CLASSES}", storage_class("z"))
+    assert (await api(f"POST {CLAIMS}?dryRun=All", CLAIM))["spec"]["storageClassName"] == "z"
+    none = CLAIM | {"spec": CLAIM["spec"] | {"storageClassName": ""}}
+    assert (await api(f"POST {CLAIMS}?dryRun=All", none))["spec"]["storageClassName"] == ""
+
+
+async def test_only_bound_claims_of_growing_classes_grow(api: Api) -> None:
+    more = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
+    await api(f"POST {CLASSES}", storage_class("a"))
+    await api(f"POST {CLAIMS}", CLAIM | {"spec": CLAIM["spec"] | {"volumeName": "v"}})
+    await api.merge(f"{CLAIMS}/c/status", {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}})
+    await api.merge(f"{CLASSES}/a", {"allowVolumeExpansion": False})
+    refused = await api.merge(f"{CLAIMS}/c", more, code=403)
+    assert refused["message"].startswith('persistentvolumeclaims "c" is forbidden: only dynamically provisioned pvc')
+    await api.merge(f"{CLASSES}/a", {"allowVolumeExpansion": True})
+    assert (await api.merge(f"{CLAIMS}/c", more))["spec"]["resources"]["requests"]["storage"] == "2Gi"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.chain import Chain
+from setpoint.registry.admission.claim_resize import PersistentVolumeClaimResize
+from setpoint.registry.admission.default_classes import default_ingress_class, default_storage_class
 from setpoint.registry.admission.default_toleration_seconds import DefaultTolerationSeconds
 from setpoint.registry.admission.limit_ranger import LimitRanger
 from setpoint.registry.admission.namespace_lifecycle import NamespaceLifecycle
@@ -28,7 +30,10 @@ def default_chain(reader: Reader, clock: Clock, *, not_ready_seconds: int = 300,
             TaintNodesByCondition(),
             Priority(reader),
             DefaultTolerationSeconds(not_ready_seconds, unreachable_seconds),
+            default_storage_class(reader),
             StorageObjectInUseProtection(),
+            PersistentVolumeClaimResize(reader),
             RuntimeClass(reader),
+            default_ingress_class(reader),
         )
     )

@@ -37,7 +37,7 @@ class RuntimeClass(BaseStep):
     async def validate(self, request: AdmissionRequest) -> None:
         spec = (request.obj or {}).get("spec") or {}
         if spec.get("overhead") and not spec.get("runtimeClassName"):
-            raise refuse(request, "pod rejected: Pod overhead set without corresponding RuntimeClass defined Overhead")
+            raise refuse(request, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 
 
 def _set_overhead(request: AdmissionRequest, spec: Object, overhead: Mapping[str, Any] | None) -> None:
@@ -54,7 +54,7 @@ def _set_scheduling(request: AdmissionRequest, spec: Object, scheduling: Mapping
     for key, value in selector.items():
         if own.get(key, value) != value:
             theirs, ours = f"runtimeClass.scheduling.nodeSelector[{key}] = {value}", f"pod.spec.nodeSelector[{key}] = {own[key]}"
-            raise refuse(request, f"pod rejected: conflict: {theirs}; {ours}")
+            raise refuse(request, f"conflict: {theirs}; {ours}")
     if selector:
         spec["nodeSelector"] = {**own, **selector}
     tolerations = spec.get("tolerations") or []

@@ -1,4 +1,4 @@
-"""Claims and volumes get the finalizer that keeps them while they are used.
+"""Claims, volumes and their classes of attributes get the finalizer that keeps them while they are used.
 
 Source: `plugin/pkg/admission/storage/storageobjectinuseprotection`.
 """
@@ -11,6 +11,7 @@ from setpoint.registry.admission.request import AdmissionRequest
 _FINALIZERS = {
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
     "persistentvolumes": "kubernetes.io/pv-protection",
+    "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
 
 
