@@ -13,10 +13,10 @@ from msgspec import Struct
 from setpoint.api.types import apps_v1, meta_v1
 from setpoint.controllers.deployment import conditions, revisions
 from setpoint.controllers.deployment.fenceposts import is_rolling, max_surge
-from setpoint.controllers.deployment.hashing import template_hash
 from setpoint.controllers.deployment.plan import Create, Delete, Draft, Update
 from setpoint.controllers.deployment.replica_sets import HASH_LABEL, desired_replicas, find_new, replicas, total
 from setpoint.controllers.deployment.status import has_deadline
+from setpoint.controllers.template_hash import template_hash
 
 NAME_LENGTH = 253
 NO_LIMIT = 2**31 - 1

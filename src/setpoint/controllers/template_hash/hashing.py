@@ -1,23 +1,27 @@
 """The pod-template-hash: a short word that names a version of a pod template.
 
 As `ComputeHash` in `pkg/controller/controller_utils.go`: FNV-1a with 32 bits over the template, then over the collision count if
-there is one, written with an alphabet that spells no bad words. The same template always gives the same word.
+there is one, written with an alphabet that spells no bad words. What is hashed is the text that a Go program prints of the
+template; printed alike, the ReplicaSets of a manifest have the names here that they have on any other cluster.
 """
 
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import msgspec
 
 from setpoint.api.types import core_v1
+from setpoint.controllers.template_hash.printing import printed
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def template_hash(template: core_v1.PodTemplateSpec, collision_count: int | None = None) -> str:
     """The value of the label `pod-template-hash`."""
-    data = msgspec.json.encode(template, order="deterministic")
+    body: Any = msgspec.to_builtins(template)
+    data = printed(body, "v1.PodTemplateSpec").encode()
     if collision_count is not None:
         data += struct.pack("<Q", collision_count & 0xFFFFFFFF)
     return safe_encode(str(fnv32a(data)))
