@@ -75,6 +75,11 @@ def flattened(name: str) -> list[Field]:
     return found
 
 
+_AMOUNT = "i:(resource.int64Amount){value:(int64)%d scale:(resource.Scale)%d}"
+CPU = f"{{{_AMOUNT % (100, -3)} {EXACT} s:(string)100m Format:(resource.Format)DecimalSI}}"
+MEMORY = f"{{{_AMOUNT % (67108864, 0)} {EXACT} s:(string)64Mi Format:(resource.Format)BinarySI}}"
+
+
 @pytest.mark.parametrize(
     ("value", "go_type", "text"),
     [
@@ -84,18 +89,8 @@ def flattened(name: str) -> list[Field]:
         ({"b": "2", "a": "1"}, "map[string]string", "(map[string]string)map[a:1 b:2]"),
         (8080, "intstr.IntOrString", "(intstr.IntOrString){Type:(intstr.Type)0 IntVal:(int32)8080 StrVal:(string)}"),
         ("http", "intstr.IntOrString", "(intstr.IntOrString){Type:(intstr.Type)1 IntVal:(int32)0 StrVal:(string)http}"),
-        (
-            {"cpu": "100m"},
-            "v1.ResourceList",
-            f"(v1.ResourceList)map[cpu:{{i:(resource.int64Amount){{value:(int64)100 scale:(resource.Scale)-3}} {EXACT} "
-            "s:(string)100m Format:(resource.Format)DecimalSI}]",
-        ),
-        (
-            "64Mi",
-            "resource.Quantity",
-            f"(resource.Quantity){{i:(resource.int64Amount){{value:(int64)67108864 scale:(resource.Scale)0}} {EXACT} "
-            "s:(string)64Mi Format:(resource.Format)BinarySI}",
-        ),
+        ({"cpu": "100m"}, "v1.ResourceList", f"(v1.ResourceList)map[cpu:{CPU}]"),
+        ("64Mi", "resource.Quantity", f"(resource.Quantity){MEMORY}"),
     ],
 )
 def test_go_prints(value: Any, go_type: str, text: str) -> None:
