@@ -31,6 +31,7 @@ async def test_whatever_happens_the_declared_state_is_reached(seed: int) -> None
             try:
                 await chaos.run(STEPS)
                 await chaos.heal()
+                await cluster.settled(1500)
                 await cluster.until(chaos.converged, 1500)
                 await cluster.settled()
                 assert await chaos.differences() == []
