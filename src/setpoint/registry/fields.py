@@ -10,7 +10,7 @@ from typing import Any
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.selectors import label_selector_errors
-from setpoint.api.machinery.status import FieldError, invalid
+from setpoint.api.machinery.status import FieldError, invalid, not_supported, required
 from setpoint.registry import formats
 
 Errors = list[FieldError]
@@ -41,6 +41,37 @@ def nonnegative(path: str, value: int | None) -> Errors:
 def nonnegatives(path: str, obj: Mapping[str, Any], *fields: str) -> Errors:
     """`nonnegative` for several fields of one object, in the order given."""
     return [error for name in fields for error in nonnegative(f"{path}.{name}", obj.get(name))]
+
+
+def domain_name(path: str, value: str, *, segments: int) -> Errors:
+    """A name of so many segments at least (apimachinery's `IsFullyQualifiedName` asks for three)."""
+    if not value:
+        return [required(path)]
+    if messages := names.dns_subdomain(value):
+        return [invalid(path, value, ",".join(messages))]
+    if value.count(".") + 1 < segments:
+        count = {2: "two", 3: "three"}[segments]
+        return [invalid(path, value, f"should be a domain with at least {count} segments separated by dots")]
+    return []
+
+
+def path_segment(path: str, value: str) -> Errors:
+    """What may stand between two slashes of a URL."""
+    return complain(path, value, names.path_segment(value))
+
+
+def required_segment(path: str, value: str) -> Errors:
+    return path_segment(path, value) if value else [required(path)]
+
+
+def required_subdomain(path: str, value: str) -> Errors:
+    return dns_subdomain(path, value) if value else [required(path)]
+
+
+def one_of(path: str, value: str | None, allowed: Iterable[str]) -> Errors:
+    """One of the words; absent is fine. Kubernetes lists sets in alphabetical order: give them so."""
+    words = tuple(allowed)
+    return [] if value is None or value in words else [not_supported(path, value, words)]
 
 
 def port_or_name(path: str, value: int | str) -> Errors:

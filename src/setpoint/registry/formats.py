@@ -20,6 +20,8 @@ CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The address, read as Go's net package does; leading zeros, which old objects have, are dropped."""
+    if "%" in value:
+        return None
     try:
         return ipaddress.ip_address(value)
     except ValueError:
@@ -36,6 +38,33 @@ def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None
 def ip(value: str) -> list[str]:
     """An IP address in a field of old, where Kubernetes tolerates leading zeros."""
     return [] if parse_ip(value) is not None else [IP_ADDRESS]
+
+
+def canonical_ip(value: str) -> list[str]:
+    """An IP address in a newer field, where only its one canonical form will do."""
+    address = parse_ip(value)
+    if address is None:
+        return [IP_ADDRESS]
+    if address.version == 4 and value != str(address):
+        return ["must not have leading 0s"]
+    if address.version == 6 and address.ipv4_mapped is not None:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return [] if value == str(address) else [f'must be in canonical form ("{address}")']
+
+
+def canonical_cidr(value: str) -> list[str]:
+    """A network in a newer field: in canonical form, nothing set beyond the prefix."""
+    network, (address, _, bits) = parse_cidr(value), value.partition("/")
+    if network is None:
+        return [CIDR]
+    host = parse_ip(address)
+    if host is None or (host.version == 4 and address != str(host)) or bits != str(int(bits)):
+        return ["must not have leading 0s in IP or prefix length"]
+    if host.version == 6 and host.ipv4_mapped is not None:
+        return ["must not have an IPv4-mapped IPv6 address"]
+    if host != network.network_address:
+        return ["must not have bits set beyond the prefix length"]
+    return [] if value == str(network) else [f'must be in canonical form ("{network}")']
 
 
 def parse_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:

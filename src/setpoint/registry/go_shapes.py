@@ -148,4 +148,48 @@ SHAPES: dict[str, str] = {
     "TokenProjection": "Audience ExpirationSeconds# Path",
     "ClusterTrustBundleProjection": "Name~ SignerName~ LabelSelector~ Optional~ Path",
     "ImageVolumeSource": "Reference PullPolicy",
+    "ParentReference": "Group Resource Namespace Name",
+    "CSINodeDriver": "Name NodeID TopologyKeys~ Allocatable*VolumeNodeResources",
+    "VolumeNodeResources": "Count~",
+    "VolumeAttachmentSpec": "Attacher Source.VolumeAttachmentSource NodeName",
+    "VolumeAttachmentSource": "PersistentVolumeName~ InlineVolumeSpec~",
+    "PriorityLevelConfigurationSpec": "Type Limited*LimitedPriorityLevel Exempt*ExemptPriorityLevel",
+    "LimitedPriorityLevel": "NominalConcurrencyShares# LimitResponse.LimitResponse LendablePercent~ BorrowingLimitPercent~",
+    "LimitResponse": "Type Queuing*QueuingConfiguration",
+    "QueuingConfiguration": "Queues# HandSize# QueueLengthLimit#",
+    "ExemptPriorityLevel": "NominalConcurrencyShares~ LendablePercent~",
+    "FlowSchemaSpec": (
+        "PriorityLevelConfiguration.Named MatchingPrecedence# DistinguisherMethod*FlowDistinguisherMethod"
+        " Rules[]PolicyRulesWithSubjects"
+    ),
+    "FlowDistinguisherMethod": "Type",
+    "PolicyRulesWithSubjects": (
+        "Subjects[]FlowSubject ResourceRules[]ResourcePolicyRule NonResourceRules[]NonResourcePolicyRule"
+    ),
+    "FlowSubject": "Kind User*Named Group*Named ServiceAccount*FlowServiceAccount",
+    "FlowServiceAccount": "Namespace Name",
+    "ResourcePolicyRule": "Verbs~ APIGroups~ Resources~ ClusterScope? Namespaces~",
+    "NonResourcePolicyRule": "Verbs~ NonResourceURLs:nonResourceURLs~",
+    "ResourceClaimSpec": "Devices.DeviceClaim",
+    "DeviceClaim": "Requests[]DeviceRequest Constraints[]DeviceConstraint Config[]DeviceClaimConfiguration",
+    "DeviceRequest": "Name Exactly*ExactDeviceRequest FirstAvailable[]DeviceSubRequest",
+    "ExactDeviceRequest": (
+        "DeviceClassName Selectors[]DeviceSelector AllocationMode Count# AdminAccess~ Tolerations[]DeviceToleration"
+        " Capacity*CapacityRequirements"
+    ),
+    "DeviceSubRequest": (
+        "Name DeviceClassName Selectors[]DeviceSelector AllocationMode Count# Tolerations[]DeviceToleration"
+        " Capacity*CapacityRequirements"
+    ),
+    "DeviceSelector": "CEL*CELDeviceSelector",
+    "CELDeviceSelector": "Expression",
+    "DeviceToleration": "Key Operator Value Effect TolerationSeconds~",
+    "CapacityRequirements": "Requests~",
+    "DeviceConstraint": "Requests~ MatchAttribute~ DistinctAttribute~",
+    "DeviceClaimConfiguration": "Requests~ Opaque*OpaqueDeviceConfiguration",
+    "OpaqueDeviceConfiguration": "Driver Parameters~",
+    "DeviceAttribute": (
+        "IntValue:int~ BoolValue:bool~ StringValue:string~ VersionValue:version~ IntValues:ints~ BoolValues:bools~"
+        " StringValues:strings~ VersionValues:versions~"
+    ),
 }

@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping
 from setpoint.api.machinery.status import FieldError
 from setpoint.registry.strategy import Context, Object, Strategy
 
+#: what the newer kinds let nobody change through `status` (apimachinery's `ResetObjectMetaForStatus`)
+STATUS_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+
 
 class SpecStatusStrategy(Strategy):
     """Status is dropped from what is created and kept from the old object on update."""

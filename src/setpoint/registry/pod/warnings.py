@@ -14,7 +14,7 @@ from setpoint.registry.pod.validation.windows import all_containers
 
 Spec = Mapping[str, Any]
 
-_DEPRECATED_LABELS = {
+DEPRECATED_NODE_LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
     "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
@@ -92,8 +92,8 @@ def _warnings(prefix: str, metadata: Mapping[str, Any], spec: Spec) -> list[str]
 
 def _labels(path: str, spec: Spec) -> Iterator[str]:
     for key in spec.get("nodeSelector") or ():
-        if key in _DEPRECATED_LABELS:
-            yield f"{path}.nodeSelector[{key}]: {_DEPRECATED_LABELS[key]}"
+        if key in DEPRECATED_NODE_LABELS:
+            yield f"{path}.nodeSelector[{key}]: {DEPRECATED_NODE_LABELS[key]}"
     node = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     for i, term in enumerate((node.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()):
         yield from _term(f"{path}.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms[{i}]", term)
@@ -101,8 +101,8 @@ def _labels(path: str, spec: Spec) -> Iterator[str]:
         yield from _term(f"{path}.affinity.nodeAffinity.{_PREFERRED}[{i}].preference", term.get("preference") or {})
     for i, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         here = f"{path}.topologySpreadConstraints[{i}]"
-        if constraint.get("topologyKey") in _DEPRECATED_LABELS:
-            yield f"{here}.topologyKey: {constraint['topologyKey']} is {_DEPRECATED_LABELS[constraint['topologyKey']]}"
+        if constraint.get("topologyKey") in DEPRECATED_NODE_LABELS:
+            yield f"{here}.topologyKey: {constraint['topologyKey']} is {DEPRECATED_NODE_LABELS[constraint['topologyKey']]}"
         if constraint.get("labelSelector") is None:
             yield f"{here}.labelSelector: a null labelSelector results in matching no pod"
 
@@ -110,8 +110,8 @@ def _labels(path: str, spec: Spec) -> Iterator[str]:
 def _term(path: str, term: Mapping[str, Any]) -> Iterator[str]:
     for i, requirement in enumerate(term.get("matchExpressions") or ()):
         key = requirement.get("key")
-        if key in _DEPRECATED_LABELS:
-            yield f"{path}.matchExpressions[{i}].key: {key} is {_DEPRECATED_LABELS[key]}"
+        if key in DEPRECATED_NODE_LABELS:
+            yield f"{path}.matchExpressions[{i}].key: {key} is {DEPRECATED_NODE_LABELS[key]}"
 
 
 def _volumes(path: str, spec: Spec) -> list[str]:

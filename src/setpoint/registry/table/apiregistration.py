@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from setpoint.registry.apiregistration.api_service import APIServiceStrategy, api_service_status
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,9 +14,9 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="apiservice",
         kind="APIService",
         namespaced=False,
-        strategy=VersionedSpecStatusStrategy(),
+        strategy=APIServiceStrategy(),
         definitions=definitions("io.k8s.kube-aggregator.pkg.apis.apiregistration", "APIService"),
         categories=("api-extensions",),
-        subresources=(status("APIService", StatusStrategy(VersionedSpecStatusStrategy())),),
+        subresources=(status("APIService", api_service_status()),),
     ),
 )

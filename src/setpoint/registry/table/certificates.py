@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from setpoint.registry.certificates.signing_request import (
+    SigningRequestApprovalStrategy,
+    SigningRequestStatusStrategy,
+    SigningRequestStrategy,
+)
 from setpoint.registry.resource import ServedResource, Subresource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.table.rows import CHANGE_VERBS, definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,12 +18,12 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="certificatesigningrequest",
         kind="CertificateSigningRequest",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=SigningRequestStrategy(),
         definitions=definitions("certificates", "CertificateSigningRequest"),
         short_names=("csr",),
         subresources=(
-            Subresource("approval", CHANGE_VERBS, "CertificateSigningRequest", strategy=SpecStatusStrategy()),
-            status("CertificateSigningRequest", StatusStrategy(SpecStatusStrategy())),
+            Subresource("approval", CHANGE_VERBS, "CertificateSigningRequest", strategy=SigningRequestApprovalStrategy()),
+            status("CertificateSigningRequest", SigningRequestStatusStrategy()),
         ),
     ),
 )

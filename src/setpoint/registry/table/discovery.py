@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from setpoint.registry.discovery.endpoint_slice import EndpointSliceStrategy
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import definitions
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,7 +14,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="endpointslice",
         kind="EndpointSlice",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=EndpointSliceStrategy(),
         definitions=definitions("discovery", "EndpointSlice"),
     ),
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from setpoint.registry.flowcontrol.flow_schema import FlowSchemaStrategy, flow_schema_status
+from setpoint.registry.flowcontrol.priority_level import PriorityLevelStrategy, priority_level_status
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,9 +15,9 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="flowschema",
         kind="FlowSchema",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=FlowSchemaStrategy(),
         definitions=definitions("flowcontrol", "FlowSchema"),
-        subresources=(status("FlowSchema", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("FlowSchema", flow_schema_status()),),
     ),
     ServedResource(
         group="flowcontrol.apiserver.k8s.io",
@@ -25,8 +26,8 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="prioritylevelconfiguration",
         kind="PriorityLevelConfiguration",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=PriorityLevelStrategy(),
         definitions=definitions("flowcontrol", "PriorityLevelConfiguration"),
-        subresources=(status("PriorityLevelConfiguration", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("PriorityLevelConfiguration", priority_level_status()),),
     ),
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from setpoint.registry.networking.ingress import IngressStrategy, ingress_status
+from setpoint.registry.networking.ingress_class import IngressClassStrategy
+from setpoint.registry.networking.ip_address import IPAddressStrategy
+from setpoint.registry.networking.network_policy import NetworkPolicyStrategy
+from setpoint.registry.networking.service_cidr import ServiceCIDRStrategy, service_cidr_status
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
-from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -15,7 +18,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="ingressclass",
         kind="IngressClass",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=IngressClassStrategy(),
         definitions=definitions("networking", "IngressClass"),
     ),
     ServedResource(
@@ -25,10 +28,10 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="ingress",
         kind="Ingress",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=IngressStrategy(),
         definitions=definitions("networking", "Ingress"),
         short_names=("ing",),
-        subresources=(status("Ingress", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("Ingress", ingress_status()),),
     ),
     ServedResource(
         group="networking.k8s.io",
@@ -37,7 +40,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="ipaddress",
         kind="IPAddress",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=IPAddressStrategy(),
         definitions=definitions("networking", "IPAddress"),
         short_names=("ip",),
     ),
@@ -48,7 +51,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="networkpolicy",
         kind="NetworkPolicy",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=NetworkPolicyStrategy(),
         definitions=definitions("networking", "NetworkPolicy"),
         short_names=("netpol",),
     ),
@@ -59,8 +62,8 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="servicecidr",
         kind="ServiceCIDR",
         namespaced=False,
-        strategy=SpecStatusStrategy(),
+        strategy=ServiceCIDRStrategy(),
         definitions=definitions("networking", "ServiceCIDR"),
-        subresources=(status("ServiceCIDR", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("ServiceCIDR", service_cidr_status()),),
     ),
 )

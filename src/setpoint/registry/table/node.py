@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from setpoint.registry.node.runtime_class import RuntimeClassStrategy
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import VersionedStrategy
 from setpoint.registry.table.rows import definitions
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,7 +14,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="runtimeclass",
         kind="RuntimeClass",
         namespaced=False,
-        strategy=VersionedStrategy(),
+        strategy=RuntimeClassStrategy(),
         definitions=definitions("node", "RuntimeClass"),
     ),
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from setpoint.registry.rbac.role import ClusterRoleStrategy, RoleStrategy
+from setpoint.registry.rbac.role_binding import ClusterRoleBindingStrategy, RoleBindingStrategy
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import definitions
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,7 +15,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="clusterrolebinding",
         kind="ClusterRoleBinding",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=ClusterRoleBindingStrategy(),
         definitions=definitions("rbac", "ClusterRoleBinding"),
     ),
     ServedResource(
@@ -24,7 +25,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="clusterrole",
         kind="ClusterRole",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=ClusterRoleStrategy(),
         definitions=definitions("rbac", "ClusterRole"),
     ),
     ServedResource(
@@ -34,7 +35,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="rolebinding",
         kind="RoleBinding",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=RoleBindingStrategy(),
         definitions=definitions("rbac", "RoleBinding"),
     ),
     ServedResource(
@@ -44,7 +45,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="role",
         kind="Role",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=RoleStrategy(),
         definitions=definitions("rbac", "Role"),
     ),
 )

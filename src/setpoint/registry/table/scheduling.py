@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import Strategy
+from setpoint.registry.scheduling.priority_class import PriorityClassStrategy
 from setpoint.registry.table.rows import definitions
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,7 +14,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="priorityclass",
         kind="PriorityClass",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=PriorityClassStrategy(),
         definitions=definitions("scheduling", "PriorityClass"),
         short_names=("pc",),
     ),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy
-from setpoint.registry.strategy import Strategy, VersionedStrategy
+from setpoint.registry.storage.csi_driver import CSIDriverStrategy
+from setpoint.registry.storage.csi_node import CSINodeStrategy
+from setpoint.registry.storage.csi_storage_capacity import CSIStorageCapacityStrategy
+from setpoint.registry.storage.storage_class import StorageClassStrategy, VolumeAttributesClassStrategy
+from setpoint.registry.storage.volume_attachment import VolumeAttachmentStrategy, volume_attachment_status
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -15,7 +18,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="csidriver",
         kind="CSIDriver",
         namespaced=False,
-        strategy=VersionedStrategy(),
+        strategy=CSIDriverStrategy(),
         definitions=definitions("storage", "CSIDriver"),
     ),
     ServedResource(
@@ -25,7 +28,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="csinode",
         kind="CSINode",
         namespaced=False,
-        strategy=VersionedStrategy(),
+        strategy=CSINodeStrategy(),
         definitions=definitions("storage", "CSINode"),
     ),
     ServedResource(
@@ -35,7 +38,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="csistoragecapacity",
         kind="CSIStorageCapacity",
         namespaced=True,
-        strategy=VersionedStrategy(),
+        strategy=CSIStorageCapacityStrategy(),
         definitions=definitions("storage", "CSIStorageCapacity"),
     ),
     ServedResource(
@@ -45,7 +48,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="storageclass",
         kind="StorageClass",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=StorageClassStrategy(),
         definitions=definitions("storage", "StorageClass"),
         short_names=("sc",),
     ),
@@ -56,9 +59,9 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="volumeattachment",
         kind="VolumeAttachment",
         namespaced=False,
-        strategy=VersionedSpecStatusStrategy(),
+        strategy=VolumeAttachmentStrategy(),
         definitions=definitions("storage", "VolumeAttachment"),
-        subresources=(status("VolumeAttachment", StatusStrategy(VersionedSpecStatusStrategy())),),
+        subresources=(status("VolumeAttachment", volume_attachment_status()),),
     ),
     ServedResource(
         group="storage.k8s.io",
@@ -67,7 +70,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="volumeattributesclass",
         kind="VolumeAttributesClass",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=VolumeAttributesClassStrategy(),
         definitions=definitions("storage", "VolumeAttributesClass"),
         short_names=("vac",),
     ),

@@ -1,0 +1,1 @@
+"""Strategies of apiregistration.k8s.io."""

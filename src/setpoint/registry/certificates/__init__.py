@@ -1,0 +1,1 @@
+"""Strategies of certificates.k8s.io."""

@@ -1,0 +1,1 @@
+"""Strategies of discovery.k8s.io."""

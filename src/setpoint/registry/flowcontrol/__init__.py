@@ -1,0 +1,1 @@
+"""Strategies of flowcontrol.apiserver.k8s.io."""

@@ -1,0 +1,1 @@
+"""Strategies of networking.k8s.io."""

@@ -1,0 +1,1 @@
+"""Strategies of node.k8s.io."""

@@ -1,0 +1,1 @@
+"""Strategies of scheduling.k8s.io."""

@@ -1,0 +1,1 @@
+"""Strategies of storage.k8s.io."""
