@@ -162,7 +162,7 @@ async def test_b44_a_roll_out_keeps_to_its_rounded_bounds(
 
 async def test_b49_pods_are_adopted_and_released_by_their_labels(cluster: VirtualCluster, api: Any) -> None:
     await api.make(PODS, "bare", metadata={"labels": LABELS}, spec=SPEC)
-    foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "uid": ""}}
+    foreign: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "uid": ""}}
     foreign["metadata"]["uid"] = (await api.make(CONFIGMAPS, "o"))["metadata"]["uid"]
     await api.make(PODS, "foreign", metadata={"labels": LABELS, **owned_by(foreign, controls=True)}, spec=SPEC)
     await api.make(PODS, "ending", metadata={"labels": LABELS, "finalizers": ["x.io/a"]}, spec=SPEC)
@@ -236,7 +236,7 @@ async def test_b51_no_execute_ends_pods_when_their_patience_does(cluster: Virtua
     await tainted(cluster, api)
     await cluster.advance(1)
     assert await ending(api) == {"plain", "zero"}
-    reasons = set()
+    reasons: set[str] = set()
     while not reasons:
         pod = (await seen.next())["object"]
         found = {held["type"]: held["reason"] for held in pod["status"].get("conditions", []) if "reason" in held}

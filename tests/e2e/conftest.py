@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.unprivileged import NoWay, Someone, someone
 
 from setpoint.testing.real import Cluster, Kubectl
 
@@ -57,3 +58,14 @@ def namespace(kubectl: Kubectl) -> Iterator[str]:
     yield name
     with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
         kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def unprivileged() -> Iterator[Someone]:
+    """A user without rights; as root another one, else ourselves."""
+    with contextlib.ExitStack() as stack:
+        try:
+            made = stack.enter_context(someone())
+        except NoWay as reason:
+            pytest.skip(str(reason))
+        yield made

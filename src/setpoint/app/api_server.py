@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -112,7 +113,7 @@ class ApiServer:
             try:
                 found.insert(0, StaticTokens.read(file))
             except (OSError, ValueError) as error:
-                raise StartError(f"token file {file}: {error}") from error
+                raise StartError(f"token file {file}: {_reason(error)}") from error
         return found
 
     def _serving(self) -> KeyPair:
@@ -129,8 +130,9 @@ class ApiServer:
             except OSError as error:
                 if self.options.port in (None, 0) and error.errno == errno.EADDRINUSE:
                     continue
-                reason = "is in use" if error.errno == errno.EADDRINUSE else str(error.strerror)
-                raise StartError(f"port {port} on {self.options.host} {reason}") from error
+                if error.errno == errno.EADDRINUSE:
+                    raise StartError(f"port {port} on {self.options.host} is in use") from error
+                raise StartError(f"cannot listen on {self.options.host}, port {port}: {_reason(error)}") from error
         raise StartError(f"ports {DEFAULT_PORT} to {DEFAULT_PORT + _PORTS_TRIED - 1} on {self.options.host} are all in use")
 
     def _candidates(self) -> list[int]:
@@ -162,6 +164,13 @@ def make_store(options: Options, data: DataDir, clock: Clock) -> Store:
     from setpoint.storage.backends.sqlite import sqlite_store
 
     return sqlite_store(data.store, clock)
+
+
+def _reason(error: Exception) -> str:
+    """A few words for the user: what the system says of the error, without addresses and numbers that stand elsewhere."""
+    if isinstance(error, socket.gaierror) or not isinstance(error, OSError) or error.errno is None:
+        return str(getattr(error, "strerror", None) or error)
+    return os.strerror(error.errno)
 
 
 def _host_addresses() -> list[str]:

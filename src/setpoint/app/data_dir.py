@@ -29,6 +29,8 @@ class DataDir(Struct, frozen=True):
             probe = self.root / "run" / f".probe-{os.getpid()}"
             probe.touch(mode=0o600)
             probe.unlink()
+        except (FileExistsError, NotADirectoryError):
+            raise StartError(f"data directory {self.root} is not a directory") from None
         except OSError as error:
             raise StartError(f"data directory {self.root} cannot be written: {error.strerror}") from error
 

@@ -11,7 +11,7 @@ SERVICE_RANGE = "10.96.0.0/16"
 
 
 class StartError(Exception):
-    """Setpoint cannot start; the message is the one clear line for the user."""
+    """Setpoint cannot start; the message is the one clear line for the user, empty when a part of it has said that line."""
 
 
 class Timings(Struct, frozen=True):

@@ -51,6 +51,7 @@ async def run_split(options: Options, log_level: str, started_at: float, stop: a
             say(f"kubeconfig: {options.kubeconfig or data.admin_kubeconfig}")
             say(f"ready in {time.time() - started_at:.2f} s  {url}")
             garbage.settle()
+            launcher.started = True
             await stop.wait()
         finally:
             await launcher.stop()
@@ -72,7 +73,8 @@ class Launcher:
         self._log_level = log_level
         self._children: dict[str, asyncio.subprocess.Process] = {}
         self._stopping = False
-        self.failed = ""
+        self.started = False
+        self.failed: StartError | None = None
 
     async def start(self, tasks: Tasks, name: str) -> None:
         """Start a part; its output is ours."""
@@ -84,8 +86,9 @@ class Launcher:
 
     async def _watch(self, name: str, child: asyncio.subprocess.Process) -> None:
         code = await child.wait()
-        if not self._stopping:
-            self.failed = self.failed or f"{name} ended with code {code}"
+        if not self._stopping and not self.started:
+            self.failed = self.failed or StartError("" if code == 1 else f"{name} ended with code {code}")  # 1: it said why
+        elif not self._stopping:
             how = f"setpoint component {name} --data-dir {self._data.root}"
             log.error("a part died", part=name, code=code, start_again=how)
 
@@ -112,7 +115,7 @@ async def _until_served(launcher: Launcher, data: DataDir) -> None:
     deadline = time.monotonic() + _READY_SECONDS
     while not data.address_file.exists():
         if launcher.failed:
-            raise StartError(f"{launcher.failed} (its message stands above)")
+            raise launcher.failed
         if time.monotonic() > deadline:
             raise StartError("the API server does not start")
         await asyncio.sleep(0.02)
@@ -124,8 +127,10 @@ async def _until_ready(launcher: Launcher, data: DataDir, options: Options, star
 
     client, transport = connect(data.admin_kubeconfig, "setpoint")
     try:
-        if not await until_nodes_ready(client, options.node_names, started_at, _READY_SECONDS, lambda: bool(launcher.failed)):
-            raise StartError(launcher.failed or "the nodes do not get ready")
+        if not await until_nodes_ready(
+            client, options.node_names, started_at, _READY_SECONDS, lambda: launcher.failed is not None
+        ):
+            raise launcher.failed or StartError("the nodes do not get ready")
     finally:
         await transport.close()
 

@@ -53,6 +53,8 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         not_ready_toleration=default_not_ready_toleration_seconds,
         unreachable_toleration=default_unreachable_toleration_seconds,
     )
+    if port is not None and not 0 <= port <= 65535:
+        raise StartError(f"--port {port}: choose 0 to 65535")
     _check(runtime, ("process", "simulated"), "--runtime")
     _check(store, ("sqlite", "memory"), "--store")
     options = Options(

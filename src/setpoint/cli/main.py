@@ -19,7 +19,8 @@ def main() -> NoReturn:
     try:
         _run(sys.argv[1:])
     except StartError as error:
-        sys.stderr.write(f"error: {error}\n")
+        if str(error):
+            sys.stderr.write(f"error: {error}\n")
         sys.exit(1)
     sys.exit(0)
 

@@ -75,11 +75,12 @@ class Cluster:
     process: subprocess.Popen[str] | None = None
     log: IO[str] | None = None
     prefix: Sequence[str] = ()
+    python: str = sys.executable
     restarted: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self) -> None:
         """Start and wait for `ready in`."""
-        command = [*self.prefix, sys.executable, "-m", "setpoint", "up", "--data-dir", str(self.data_dir), *self.arguments]
+        command = [*self.prefix, self.python, "-m", "setpoint", "up", "--data-dir", str(self.data_dir), *self.arguments]
         if self.log is not None:
             self.log.close()
         self.log = self._log_file.open("a+")
@@ -165,7 +166,7 @@ class Cluster:
 
     def start_part(self, name: str) -> None:
         """Start a part again; it ends with the cluster."""
-        command = [*self.prefix, sys.executable, "-m", "setpoint", "component", name, "--data-dir", str(self.data_dir)]
+        command = [*self.prefix, self.python, "-m", "setpoint", "component", name, "--data-dir", str(self.data_dir)]
         self.restarted.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log))
 
     @property
