@@ -56,3 +56,12 @@ async def test_roots(published: OpenAPI) -> None:
     for path in ("api", "apis", "version", "apis/batch"):
         document = orjson.loads((await get(published, f"/openapi/v3/{path}")).body or b"")
         assert list(document["paths"]) == [f"/{path}/"]
+
+
+async def test_v2_as_protobuf(published: OpenAPI) -> None:
+    for version in (".v1.0", "@v1.0"):
+        answer = await get(published, "/openapi/v2", accept=f"application/com.github.proto-openapi.spec.v2{version}+protobuf")
+        assert answer.headers["Content-Type"] == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    assert (answer.body or b"").startswith(b"\x0a\x032.0\x12")
+    plain = await get(published, "/openapi/v2", accept="application/json")
+    assert plain.headers["Etag"] != answer.headers["Etag"]

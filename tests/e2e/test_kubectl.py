@@ -247,3 +247,14 @@ def test_events(kubectl: Kubectl, web: str) -> None:
 def test_a_missing_object_is_said_so(kubectl: Kubectl, namespace: str) -> None:
     done = kubectl.run("get", "deployment", "none", "-n", namespace)
     assert (done.returncode, done.stderr) == (1, 'Error from server (NotFound): deployments.apps "none" not found\n')
+
+
+def test_the_old_schemas_explain_and_validate_too(kubectl: Kubectl, namespace: str) -> None:
+    """kubectl gets /openapi/v2 as protobuf: for lists, for kinds that it does not find, and for the old form of explain."""
+    said = kubectl("explain", "deployment.spec.strategy", "--output=plaintext-openapiv2")
+    assert re.search(r"rollingUpdate\s+<Object>\s+Rolling update config params", said)
+    member = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "in-a-list"}}
+    both = {"apiVersion": "v1", "kind": "List", "items": [member]}
+    assert kubectl("apply", "-n", namespace, "-f", "-", stdin=json.dumps(both)) == "configmap/in-a-list created\n"
+    done = kubectl.run("apply", "-n", namespace, "-f", "-", stdin=json.dumps({**both, "items": [{**member, "dater": {}}]}))
+    assert 'unknown field "dater"' in done.stderr

@@ -2,7 +2,7 @@
 
 The index of v3 points at one document per group and version, each with a hash: with the right hash an answer may be kept for
 ever, with a wrong one it is moved to the right address. Documents are made in a thread when first asked for and kept until the
-set of resources changes. Source: kube-openapi `handler3`.
+set of resources changes. kubectl asks for v2 as protobuf, and only so. Source: kube-openapi `handler`, `handler3`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from setpoint.api.machinery.schema import openapi
+from setpoint.api.machinery.schema import gnostic, openapi
 from setpoint.api.machinery.schema.trees import Pack
 from setpoint.apiserver.request import JSON, Request, Response, text_response
 from setpoint.registry.resource import ServedResource, Subresource
@@ -22,14 +22,18 @@ from setpoint.registry.resource import ServedResource, Subresource
 _ROOT = "/openapi/v3/"
 #: documents that describe one GET; the others describe resources
 _SMALL = ("api", "apis", "version")
+#: what /openapi/v2 can be asked for, and the document that is then meant
+_FORMS = {JSON: "v2", "*/*": "v2", "application/*": "v2", gnostic.MEDIA_TYPE: "v2.pb", gnostic.OLD_MEDIA_TYPE: "v2.pb"}
 _FOR_EVER = "public, immutable"
 
 
 class _Document(Struct, frozen=True):
-    """A document by its hash; `body` is made when first asked for."""
+    """A document by its hash; its body is made when first asked for."""
 
     mark: str
     make: Callable[[], Any]
+    encode: Callable[[Any], bytes] = orjson.dumps
+    media_type: str = JSON
 
 
 class OpenAPI:
@@ -49,26 +53,25 @@ class OpenAPI:
     async def handle(self, request: Request) -> Response:
         """Answer anything under /openapi."""
         if request.path == "/openapi/v2":
-            return await self._answer(request, "v2", self._known()["v2"])
+            form = next((_FORMS[media] for media in _accepted(request) if media in _FORMS), "")
+            return await self._answer(request, form, self._known()[form]) if form else Response(406, {}, b"")
         if request.path == "/openapi/v3":
             return self._index(request)
         path = request.path.removeprefix(_ROOT)
         document = self._known().get(path)
         if not request.path.startswith(_ROOT):
             return text_response("404 page not found\n", 404)
-        if document is None or path == "v2":
+        if document is None or path in _FORMS.values():
             return Response(404, {}, b"")
-        return await self._answer(request, path, document)
+        return _refused(request) or await self._answer(request, path, document)
 
     def _index(self, request: Request) -> Response:
-        marks = {path: document.mark for path, document in self._known().items() if path != "v2"}
+        marks = {path: document.mark for path, document in self._known().items() if path not in _FORMS.values()}
         if refused := _refused(request):
             return refused
         return Response(200, {"Content-Type": "text/plain; charset=utf-8"}, orjson.dumps(openapi.index(marks)))
 
     async def _answer(self, request: Request, path: str, document: _Document) -> Response:
-        if refused := _refused(request):
-            return refused
         mark, tag = request.parameter("hash"), f'"{document.mark}"'
         if mark and mark != document.mark:
             return Response(301, {"Location": f"{_ROOT}{path}?hash={document.mark}", "Content-Type": JSON}, b"")
@@ -79,8 +82,8 @@ class OpenAPI:
             return Response(304, headers, b"")
         body = self._bodies.get(path)
         if body is None:
-            body = self._bodies[path] = await asyncio.to_thread(lambda: orjson.dumps(document.make()))
-        return Response(200, headers | {"Content-Type": JSON}, body)
+            body = self._bodies[path] = await asyncio.to_thread(lambda: document.encode(document.make()))
+        return Response(200, headers | {"Content-Type": document.media_type}, body)
 
     def _known(self) -> Mapping[str, _Document]:
         """Every document by its path below /openapi/v3/, and the one of v2."""
@@ -93,6 +96,7 @@ class OpenAPI:
         pack = self._pack
         mark = openapi.fingerprint(pack, served)
         yield "v2", _Document(mark, lambda: openapi.document_v2(pack, served))
+        yield "v2.pb", _Document(f"{mark}-pb", lambda: openapi.document_v2(pack, served), gnostic.document, gnostic.MEDIA_TYPE)
         by_path: dict[str, list[openapi.Published]] = {}
         for resource in served:
             by_path.setdefault(resource.root.removeprefix("/"), []).append(resource)
@@ -134,5 +138,9 @@ def _versioned(pack: Pack, resources: list[openapi.Published]) -> Callable[[], A
 
 def _refused(request: Request) -> Response | None:
     """406 unless JSON is welcome."""
-    accepted = {clause.partition(";")[0].strip() for clause in (request.header("accept") or "*/*").split(",")}
-    return None if accepted & {"*/*", "application/*", JSON} else Response(406, {}, b"")
+    return None if {"*/*", "application/*", JSON} & set(_accepted(request)) else Response(406, {}, b"")
+
+
+def _accepted(request: Request) -> list[str]:
+    """The media types of the Accept header, as they stand there."""
+    return [clause.partition(";")[0].strip() for clause in (request.header("accept") or "*/*").split(",")]
