@@ -7,6 +7,7 @@ Source: the strategies under Kubernetes `pkg/registry`, which all have these sam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from setpoint.api.machinery.status import FieldError
 from setpoint.registry.strategy import Context, Object, Strategy
@@ -18,7 +19,7 @@ STATUS_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
 class SpecStatusStrategy(Strategy):
     """Status is dropped from what is created and kept from the old object on update."""
 
-    reset_fields = (("status",),)
+    reset_fields: tuple[tuple[str, ...], ...] = (("status",),)
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         obj.pop("status", None)
@@ -80,3 +81,9 @@ def keep_field(obj: Object, old: Object, name: str) -> None:
         obj[name] = old[name]
     else:
         obj.pop(name, None)
+
+
+def fill(obj: Object, name: str, value: Any) -> None:
+    """Give a field its default where it is absent, or null (a field that is always written shows so when it is not set)."""
+    if obj.get(name) is None:
+        obj[name] = value

@@ -6,6 +6,7 @@ ResourceQuota is the last of all; webhooks and policies stand before it.
 from __future__ import annotations
 
 from setpoint.kit.clock import Clock
+from setpoint.registry.admission.certificate_subject_restriction import CertificateSubjectRestriction
 from setpoint.registry.admission.chain import Chain
 from setpoint.registry.admission.claim_resize import PersistentVolumeClaimResize
 from setpoint.registry.admission.default_classes import default_ingress_class, default_storage_class
@@ -34,6 +35,7 @@ def default_chain(reader: Reader, clock: Clock, *, not_ready_seconds: int = 300,
             StorageObjectInUseProtection(),
             PersistentVolumeClaimResize(reader),
             RuntimeClass(reader),
+            CertificateSubjectRestriction(),
             default_ingress_class(reader),
         )
     )

@@ -29,6 +29,8 @@ class Priority(BaseStep):
         self._reader = reader
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
+        if group_resource == _CLASSES and operation == "DELETE":
+            return True
         return group_resource in {"pods", _CLASSES} and operation in {"CREATE", "UPDATE"} and not subresource
 
     async def admit(self, request: AdmissionRequest) -> None:
@@ -75,7 +77,11 @@ class Priority(BaseStep):
         return min(defaults, key=lambda one: int(one.get("value", 0)), default=None)
 
     async def validate(self, request: AdmissionRequest) -> None:
-        """There is one default at the most."""
+        """There is one default at the most, and the system's classes stay."""
+        if request.operation == "DELETE":
+            if request.name in SYSTEM_CLASSES:
+                raise refuse(request, "this is a system priority class and cannot be deleted")
+            return
         obj = request.obj or {}
         if request.resource.group_resource != _CLASSES or not obj.get("globalDefault"):
             return

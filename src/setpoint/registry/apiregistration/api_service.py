@@ -13,7 +13,7 @@ from setpoint.api.machinery.status import FieldError, invalid, not_supported, re
 from setpoint.kit.clock import rfc3339
 from setpoint.registry.core.config_map import decoded_size
 from setpoint.registry.fields import Errors, complain, dns_subdomain
-from setpoint.registry.spec_status import STATUS_METADATA, SpecStatusStrategy, StatusStrategy
+from setpoint.registry.spec_status import STATUS_METADATA, SpecStatusStrategy, StatusStrategy, fill
 from setpoint.registry.strategy import Context, Object
 
 _HIGHEST_GROUP = 20_000
@@ -30,7 +30,7 @@ class APIServiceStrategy(SpecStatusStrategy):
     def default(self, obj: Object) -> None:
         service = (obj.get("spec") or {}).get("service")
         if service is not None:
-            service.setdefault("port", 443)
+            fill(service, "port", 443)
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         obj["status"] = {}

@@ -51,7 +51,7 @@ _IDENTITY = ("username", "uid", "groups", "extra")
 class SigningRequestStrategy(SpecStatusStrategy):
     """The main endpoint: after creation only metadata changes."""
 
-    reset_fields = (("spec",), ("status",))
+    reset_fields: tuple[tuple[str, ...], ...] = (("spec",), ("status",))
     validates_whole_on_update: ClassVar[bool] = True
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"spec.signerName"})
 
@@ -182,8 +182,6 @@ def _stamp(context: Context, obj: Object, old: Object) -> None:
 
 class SigningRequestApprovalStrategy(StatusStrategy):
     """`approval`: conditions only."""
-
-    reset_fields = (("spec",), ("status", "certificate"))
 
     def __init__(self) -> None:
         super().__init__(SigningRequestStrategy())

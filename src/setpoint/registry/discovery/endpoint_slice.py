@@ -12,6 +12,7 @@ from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required, too_many
 from setpoint.registry import formats
 from setpoint.registry.fields import Errors, complain, dns_label, dns_subdomain, domain_name, immutable, one_of, qualified_name
+from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _TYPES = ("FQDN", "IPv4", "IPv6")
@@ -33,8 +34,8 @@ class EndpointSliceStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         for port in obj.get("ports") or ():
-            port.setdefault("name", "")
-            port.setdefault("protocol", "TCP")
+            fill(port, "name", "")
+            fill(port, "protocol", "TCP")
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         _drop_topology(obj)

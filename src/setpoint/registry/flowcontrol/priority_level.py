@@ -14,7 +14,7 @@ from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_su
 from setpoint.registry import go_form
 from setpoint.registry.fields import Errors, complain
 from setpoint.registry.flowcontrol.flow_schema import validate_conditions
-from setpoint.registry.spec_status import STATUS_METADATA, SpecStatusStrategy, StatusStrategy
+from setpoint.registry.spec_status import STATUS_METADATA, SpecStatusStrategy, StatusStrategy, fill
 from setpoint.registry.strategy import Context, Object
 
 _TYPES = ("Exempt", "Limited")
@@ -43,12 +43,12 @@ class PriorityLevelStrategy(SpecStatusStrategy):
         spec = obj.setdefault("spec", {})
         exempt, limited = spec.get("exempt"), spec.get("limited")
         if exempt is not None:
-            exempt.setdefault("nominalConcurrencyShares", 0)
-            exempt.setdefault("lendablePercent", 0)
+            fill(exempt, "nominalConcurrencyShares", 0)
+            fill(exempt, "lendablePercent", 0)
         if limited is None:
             return
-        limited.setdefault("nominalConcurrencyShares", _SHARES)
-        limited.setdefault("lendablePercent", 0)
+        fill(limited, "nominalConcurrencyShares", _SHARES)
+        fill(limited, "lendablePercent", 0)
         queuing = (limited.get("limitResponse") or {}).get("queuing")
         if queuing is not None:
             for field, value in _QUEUING.items():

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_supported, required, too_long
 from setpoint.registry.fields import Errors, complain, dns_subdomain, immutable, required_segment
+from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _LONGEST_CONTROLLER = 250
@@ -29,7 +30,7 @@ class IngressClassStrategy(Strategy):
     def default(self, obj: Object) -> None:
         parameters = (obj.get("spec") or {}).get("parameters")
         if parameters is not None:
-            parameters.setdefault("scope", "Cluster")
+            fill(parameters, "scope", "Cluster")
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}

@@ -85,7 +85,7 @@ def _port(path: str, entry: Spec) -> Errors:
     if end is None:
         return errors
     if end < port:
-        errors.append(invalid(f"{path}.endPort", end, "must be greater than or equal to `port`"))
+        errors.append(invalid(f"{path}.endPort", port, "must be greater than or equal to `port`"))
     return errors + complain(f"{path}.endPort", end, names.port_number(end))
 
 

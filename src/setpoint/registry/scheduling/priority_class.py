@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from setpoint.api.machinery.status import FieldError, forbidden, not_supported
 from setpoint.registry.fields import Errors, immutable
+from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _RESERVED = "system-"
@@ -36,7 +37,7 @@ class PriorityClassStrategy(Strategy):
     has_generation: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
-        obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        fill(obj, "preemptionPolicy", "PreemptLowerPriority")
 
     def generation_changed(self, obj: Object, old: Object) -> bool:
         return False

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported
 from setpoint.registry.fields import Errors, immutable, one_of
+from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
@@ -32,10 +33,10 @@ class CSIDriverStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
-        spec.setdefault("attachRequired", True)
+        fill(spec, "attachRequired", True)
         for field in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
-            spec.setdefault(field, False)
-        spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
+            fill(spec, field, False)
+        fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType")
         if not spec.get("volumeLifecycleModes"):
             spec["volumeLifecycleModes"] = ["Persistent"]
 

@@ -12,6 +12,7 @@ from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, duplicate, forbidden, invalid, required, too_long
 from setpoint.registry.fields import Errors, complain, immutable, one_of, qualified_name
 from setpoint.registry.pod.warnings import DEPRECATED_NODE_LABELS
+from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _POLICIES = ("Delete", "Retain")
@@ -26,8 +27,8 @@ class StorageClassStrategy(Strategy):
     validates_whole_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
-        obj.setdefault("reclaimPolicy", "Delete")
-        obj.setdefault("volumeBindingMode", "Immediate")
+        fill(obj, "reclaimPolicy", "Delete")
+        fill(obj, "volumeBindingMode", "Immediate")
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         errors = provisioner("provisioner", obj.get("provisioner", ""))

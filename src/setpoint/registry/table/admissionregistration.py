@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from setpoint.registry.admissionregistration.mutating_policy import MutatingBindingStrategy, MutatingPolicyStrategy
+from setpoint.registry.admissionregistration.validating_policy import (
+    ValidatingBindingStrategy,
+    ValidatingPolicyStrategy,
+    validating_policy_status,
+)
+from setpoint.registry.admissionregistration.webhooks import MutatingWebhooksStrategy, ValidatingWebhooksStrategy
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy
-from setpoint.registry.strategy import VersionedStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -15,7 +20,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="mutatingadmissionpolicy",
         kind="MutatingAdmissionPolicy",
         namespaced=False,
-        strategy=VersionedStrategy(),
+        strategy=MutatingPolicyStrategy(),
         definitions=definitions("admissionregistration", "MutatingAdmissionPolicy"),
         categories=("api-extensions",),
     ),
@@ -26,7 +31,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="mutatingadmissionpolicybinding",
         kind="MutatingAdmissionPolicyBinding",
         namespaced=False,
-        strategy=VersionedStrategy(),
+        strategy=MutatingBindingStrategy(),
         definitions=definitions("admissionregistration", "MutatingAdmissionPolicyBinding"),
         categories=("api-extensions",),
     ),
@@ -37,7 +42,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="mutatingwebhookconfiguration",
         kind="MutatingWebhookConfiguration",
         namespaced=False,
-        strategy=VersionedStrategy(),
+        strategy=MutatingWebhooksStrategy(),
         definitions=definitions("admissionregistration", "MutatingWebhookConfiguration"),
         categories=("api-extensions",),
     ),
@@ -48,10 +53,10 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="validatingadmissionpolicy",
         kind="ValidatingAdmissionPolicy",
         namespaced=False,
-        strategy=VersionedSpecStatusStrategy(),
+        strategy=ValidatingPolicyStrategy(),
         definitions=definitions("admissionregistration", "ValidatingAdmissionPolicy"),
         categories=("api-extensions",),
-        subresources=(status("ValidatingAdmissionPolicy", StatusStrategy(VersionedSpecStatusStrategy())),),
+        subresources=(status("ValidatingAdmissionPolicy", validating_policy_status()),),
     ),
     ServedResource(
         group="admissionregistration.k8s.io",
@@ -60,7 +65,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="validatingadmissionpolicybinding",
         kind="ValidatingAdmissionPolicyBinding",
         namespaced=False,
-        strategy=VersionedStrategy(),
+        strategy=ValidatingBindingStrategy(),
         definitions=definitions("admissionregistration", "ValidatingAdmissionPolicyBinding"),
         categories=("api-extensions",),
     ),
@@ -71,7 +76,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="validatingwebhookconfiguration",
         kind="ValidatingWebhookConfiguration",
         namespaced=False,
-        strategy=VersionedStrategy(),
+        strategy=ValidatingWebhooksStrategy(),
         definitions=definitions("admissionregistration", "ValidatingWebhookConfiguration"),
         categories=("api-extensions",),
     ),

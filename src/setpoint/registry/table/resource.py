@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from setpoint.registry.dynamic_resources.claim import (
+    ResourceClaimStrategy,
+    ResourceClaimTemplateStrategy,
+    resource_claim_status,
+)
+from setpoint.registry.dynamic_resources.device_class import DeviceClassStrategy
+from setpoint.registry.dynamic_resources.resource_slice import ResourceSliceStrategy
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
-from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -15,7 +20,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="deviceclass",
         kind="DeviceClass",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=DeviceClassStrategy(),
         definitions=definitions("resource", "DeviceClass"),
     ),
     ServedResource(
@@ -25,9 +30,9 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="resourceclaim",
         kind="ResourceClaim",
         namespaced=True,
-        strategy=SpecStatusStrategy(),
+        strategy=ResourceClaimStrategy(),
         definitions=definitions("resource", "ResourceClaim"),
-        subresources=(status("ResourceClaim", StatusStrategy(SpecStatusStrategy())),),
+        subresources=(status("ResourceClaim", resource_claim_status()),),
     ),
     ServedResource(
         group="resource.k8s.io",
@@ -36,7 +41,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="resourceclaimtemplate",
         kind="ResourceClaimTemplate",
         namespaced=True,
-        strategy=Strategy(),
+        strategy=ResourceClaimTemplateStrategy(),
         definitions=definitions("resource", "ResourceClaimTemplate"),
     ),
     ServedResource(
@@ -46,7 +51,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="resourceslice",
         kind="ResourceSlice",
         namespaced=False,
-        strategy=Strategy(),
+        strategy=ResourceSliceStrategy(),
         definitions=definitions("resource", "ResourceSlice"),
     ),
 )

@@ -1,0 +1,144 @@
+"""ValidatingAdmissionPolicies and their bindings.
+
+Source: `pkg/apis/admissionregistration/validation`, `pkg/registry/admissionregistration`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
+from setpoint.registry.admissionregistration.match_conditions import validate_match_conditions
+from setpoint.registry.admissionregistration.policy_spec import (
+    validate_constraints,
+    validate_expression,
+    validate_param_ref,
+    validate_variables,
+)
+from setpoint.registry.admissionregistration.rules import default_match_resources, validate_match_resources
+from setpoint.registry.fields import Errors, one_of, qualified_name, required_subdomain
+from setpoint.registry.spec_status import STATUS_METADATA, StatusStrategy, VersionedSpecStatusStrategy, fill
+from setpoint.registry.strategy import Context, Object, Strategy
+
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+_ACTIONS = ("Audit", "Deny", "Warn")
+_MAX_ANNOTATIONS = 20
+_LONGEST_VALUE = 5 * 1024  # bytes of an expression
+
+Spec = Mapping[str, Any]
+
+
+class ValidatingPolicyStrategy(VersionedSpecStatusStrategy):
+    """The main endpoint."""
+
+    has_generation: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        fill(spec, "failurePolicy", "Fail")
+        default_match_resources(spec.get("matchConstraints"))
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        return _validate_spec(obj, {})
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        return _validate_spec(obj, old.get("spec") or {})
+
+
+def _validate_spec(obj: Object, old: Spec) -> Errors:
+    spec = obj.get("spec") or {}
+    errors = validate_constraints(spec, mutating=False)
+    if any(spec.get(field) != old.get(field) for field in ("paramKind", "matchConditions")):
+        errors += validate_match_conditions("spec.matchConditions", spec.get("matchConditions") or ())
+    errors += validate_variables("spec.variables", spec.get("variables") or ())
+    validations, annotations = spec.get("validations") or (), spec.get("auditAnnotations") or ()
+    if not validations and not annotations:
+        why = "validations or auditAnnotations must contain at least one item"
+        return [*errors, required("spec.validations", why), required("spec.auditAnnotations", why)]
+    for i, validation in enumerate(validations):
+        errors += _validation(f"spec.validations[{i}]", validation)
+    return errors + _annotations("spec.auditAnnotations", annotations, obj["metadata"].get("name", ""))
+
+
+def _validation(path: str, validation: Spec) -> Errors:
+    message, expression = validation.get("message", ""), validation.get("messageExpression", "")
+    errors = validate_expression(f"{path}.expression", validation.get("expression", ""))
+    if expression and not expression.strip():
+        errors.append(invalid(f"{path}.messageExpression", expression, "must be non-empty if specified"))
+    if message and not message.strip():
+        errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
+    elif any(newline in message.strip() for newline in "\n\r"):
+        errors.append(invalid(f"{path}.message", message, "must not contain line breaks"))
+    return errors + one_of(f"{path}.reason", validation.get("reason"), _REASONS)
+
+
+def _annotations(path: str, annotations: Sequence[Spec], policy: str) -> Errors:
+    errors: Errors = []
+    if len(annotations) > _MAX_ANNOTATIONS:
+        errors.append(invalid(path, annotations, f"must not have more than {_MAX_ANNOTATIONS} auditAnnotations"))
+    seen: set[str] = set()
+    for i, annotation in enumerate(annotations):
+        key, value, here = annotation.get("key", ""), annotation.get("valueExpression", "").strip(), f"{path}[{i}]"
+        if policy:
+            errors += qualified_name(f"{here}.key", f"{policy}/{key}")
+        else:
+            errors.append(invalid(f"{here}.key", key, "requires metadata.name be non-empty"))
+        if not value:
+            errors.append(required(f"{here}.valueExpression", "valueExpression is not specified"))
+        elif len(value.encode()) > _LONGEST_VALUE:
+            errors.append(required(f"{here}.valueExpression", f"must not exceed {_LONGEST_VALUE} bytes in length"))
+        if key in seen:
+            errors.append(duplicate(f"{here}.key", key))
+        seen.add(key)
+    return errors
+
+
+def _validate_status(obj: Object, _old: Object) -> Errors:
+    warnings = ((obj.get("status") or {}).get("typeChecking") or {}).get("expressionWarnings") or ()
+    return [
+        required(f"status.typeChecking.expressionWarnings[{i}].{field}")
+        for i, warning in enumerate(warnings)
+        for field in ("warning", "fieldRef")
+        if not warning.get(field, "").strip()
+    ]
+
+
+def validating_policy_status() -> StatusStrategy:
+    """The `status` endpoint."""
+    return StatusStrategy(ValidatingPolicyStrategy(), keep_metadata=STATUS_METADATA, validate_status=_validate_status)
+
+
+class ValidatingBindingStrategy(Strategy):
+    """Where a policy holds, and what comes of it. Kubernetes misspells the field of the resources in complaints."""
+
+    allow_unconditional_update = False
+    has_generation: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
+
+    def default(self, obj: Object) -> None:
+        default_match_resources((obj.get("spec") or {}).get("matchResources"))
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors = required_subdomain("spec.policyName", spec.get("policyName", ""))
+        errors += validate_param_ref("spec.paramRef", spec.get("paramRef"))
+        errors += validate_match_resources("spec.matchResouces", spec.get("matchResources"))
+        return errors + _actions("spec.validationActions", spec.get("validationActions") or [])
+
+
+def _actions(path: str, actions: list[str]) -> Errors:
+    errors: Errors = []
+    for i, action in enumerate(actions):
+        if action not in _ACTIONS:
+            errors.append(not_supported(f"{path}[{i}]", action, _ACTIONS))
+        if action in actions[:i]:
+            errors.append(duplicate(f"{path}[{i}]", action))
+    if {"Deny", "Warn"} <= set(actions):
+        why = (
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API response and"
+            " headers serves no purpose)"
+        )
+        errors.append(invalid(path, actions, why))
+    return errors if actions else [*errors, required(path, "at least one validation action is required")]

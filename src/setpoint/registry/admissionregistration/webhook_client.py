@@ -1,0 +1,75 @@
+"""Where a webhook is: a URL, or a Service of the cluster. Admission and conversion webhooks have the same rules.
+
+Source: apiserver `pkg/util/webhook/validation.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from setpoint.api.machinery import names
+from setpoint.api.machinery.status import invalid, required
+from setpoint.registry.fields import Errors
+from setpoint.registry.spec_status import fill
+from setpoint.registry.strategy import Object
+
+_FORM = "; desired format: https://host[/path]"
+
+
+def default_client(config: Object | None) -> None:
+    service = (config or {}).get("service")
+    if service is not None:
+        fill(service, "port", 443)
+
+
+def validate_client(path: str, config: Mapping[str, Any]) -> Errors:
+    url, service = config.get("url"), config.get("service")
+    if (url is None) == (service is None):
+        return [required(path, "exactly one of url or service is required")]
+    return _url(f"{path}.url", url) if url is not None else _service(f"{path}.service", service or {})
+
+
+def _url(path: str, url: str) -> Errors:
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        return [required(path, f"url must be a valid URL: {error}{_FORM}")]
+    user, at, host = parts.netloc.rpartition("@")
+    errors: Errors = []
+    if parts.scheme != "https":
+        errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
+    if not host:
+        errors.append(invalid(path, host, f"host must be specified{_FORM}"))
+    if at:
+        errors.append(invalid(path, user, "user information is not permitted in the URL"))
+    if parts.fragment:
+        errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
+    if parts.query:
+        errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
+    return errors
+
+
+def _service(path: str, service: Mapping[str, Any]) -> Errors:
+    """Kubernetes passes name and namespace in the wrong order, so it complains of the one when the other is missing."""
+    errors: Errors = [] if service.get("namespace") else [required(f"{path}.name")]
+    errors += [] if service.get("name") else [required(f"{path}.namespace")]
+    port = service.get("port", 0)
+    if messages := names.port_number(port):
+        errors.append(invalid(f"{path}.port", port, f"port is not valid: {', '.join(messages)}"))
+    return errors + _path(f"{path}.path", service.get("path") or "")
+
+
+def _path(path: str, value: str) -> Errors:
+    if value in {"", "/"}:
+        return []
+    if value == "//":
+        return [invalid(path, value, "segment[0] may not be empty")]
+    errors: Errors = [] if value.startswith("/") else [invalid(path, value, "must start with a '/'")]
+    for i, segment in enumerate(value[1:].removesuffix("/").split("/")):
+        if not segment:
+            errors.append(invalid(path, value, f"segment[{i}] may not be empty"))
+            continue
+        errors += [invalid(path, value, f"segment[{i}]: {text}") for text in names.dns_subdomain(segment)]
+    return errors

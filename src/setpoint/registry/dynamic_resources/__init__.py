@@ -1,0 +1,1 @@
+"""Strategies of resource.k8s.io: devices, and claims to them."""
