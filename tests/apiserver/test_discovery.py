@@ -57,3 +57,35 @@ async def test_forms_that_discovery_does_not_have_are_406(discovery: Discovery, 
     with pytest.raises(StatusError) as refusal:
         await ask(discovery, "/apis/apps", accept)
     assert refusal.value.code == 406
+
+
+@pytest.mark.parametrize("path", ["/apis/apps/v9", "/api/v2"])
+async def test_unknown_versions_of_known_groups_are_a_status(discovery: Discovery, path: str) -> None:
+    with pytest.raises(StatusError) as refusal:
+        await ask(discovery, path)
+    assert (refusal.value.code, refusal.value.reason) == (404, "NotFound")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"), [("POST", "/api", 405), ("PUT", "/apis/apps/v1", 405), ("HEAD", "/api/v1", 405)]
+)
+async def test_other_methods_are_refused(discovery: Discovery, method: str, path: str, code: int) -> None:
+    with pytest.raises(StatusError) as refusal:
+        await discovery.handle(Request(method, path))
+    assert refusal.value.code == code
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/apis"), ("DELETE", "/apis/apps")])
+async def test_groups_answer_to_every_method(discovery: Discovery, method: str, path: str) -> None:
+    assert (await discovery.handle(Request(method, path))).status == 200
+
+
+async def test_yaml_repeats_rather_than_refers(discovery: Discovery) -> None:
+    response = await ask(discovery, "/apis/apps", "application/yaml")
+    assert b"&" not in response.body
+    assert b"preferredVersion:\n  groupVersion: apps/v1" in response.body
+
+
+async def test_the_core_list_has_no_version_of_its_own(discovery: Discovery) -> None:
+    document = orjson.loads((await ask(discovery, "/api/v1")).body)
+    assert "apiVersion" not in document

@@ -12,8 +12,9 @@ from typing import Any
 
 import orjson
 
-from setpoint.api.machinery.status import StatusError, not_acceptable
+from setpoint.api.machinery.status import StatusError, method_not_allowed, not_acceptable
 from setpoint.apiserver.request import JSON, Request, Response, json_response, text_response
+from setpoint.apiserver.routing import not_served
 from setpoint.registry.resource import ServedResource, Subresource
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -44,8 +45,15 @@ class Discovery:
         self._documents.clear()
 
     async def handle(self, request: Request) -> Response:
-        """Answer a discovery request (any method, as Kubernetes does); unknown groups are a plain 404."""
+        """Answer a discovery request. Unknown groups are a plain 404; unknown versions of known ones a Status.
+
+        The group list and single groups answer to every method, as in Kubernetes; the others to GET alone.
+        """
         parts = [part for part in request.path.split("/") if part]
+        if _is_version(parts) and self._unknown_version(parts):
+            raise not_served()
+        if request.method != "GET" and (parts[0] == "api" or _is_version(parts)):
+            raise method_not_allowed()
         form = _negotiate(request.header("accept"), aggregated=len(parts) == 1, versioned=_is_version(parts))
         cache_key = f"{'/'.join(parts)} {form}"
         response = self._documents.get(cache_key)
@@ -54,6 +62,11 @@ class Discovery:
         if "ETag" in response.headers and request.header("if-none-match") == response.headers["ETag"]:
             return Response(304, {"ETag": response.headers["ETag"]}, b"")
         return response
+
+    def _unknown_version(self, parts: Sequence[str]) -> bool:
+        """Whether the group is there and the version is not."""
+        group = "" if parts[0] == "api" else parts[1]
+        return any(name == group and parts[-1] not in versions for name, versions in self._groups())
 
     def _answer(self, parts: Sequence[str], form: str) -> Response:
         if form == AGGREGATED:
@@ -91,8 +104,9 @@ class Discovery:
         if not any(name == group and version in versions for name, versions in self._groups()):
             return None
         rows = [entry for row in self._served(group, version) for entry in _plain(row)]
-        group_version = f"{group}/{version}" if group else version
-        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": rows}
+        if not group:  # as old as Kubernetes, and without the version of itself
+            return {"kind": "APIResourceList", "groupVersion": version, "resources": rows}
+        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}", "resources": rows}
 
     def _aggregated(self, *, core: bool) -> dict[str, Any]:
         items = []
@@ -144,9 +158,9 @@ def _media_range(word: str) -> tuple[str, dict[str, str]]:
 def _encoded(document: dict[str, Any], form: str) -> Response:
     if form == JSON:
         return json_response(document)
-    import yaml
+    from setpoint.apiserver.answers import to_yaml
 
-    return Response(200, {"Content-Type": form}, yaml.safe_dump(document, sort_keys=True).encode())
+    return Response(200, {"Content-Type": form}, to_yaml(document))
 
 
 def _aggregated_response(document: dict[str, Any]) -> Response:
