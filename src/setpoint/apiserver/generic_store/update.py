@@ -7,7 +7,7 @@ between, it is computed again, unless the caller asked for a certain resourceVer
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from msgspec import Struct
@@ -27,6 +27,7 @@ from setpoint.storage.protocol import Record
 Compute = Callable[[Object], Awaitable[Object]]
 #: `own(new, old)` sets managedFields of `new`
 Own = Callable[[Object, Object], None]
+T = TypeVar("T")
 
 _ATTEMPTS = 50
 
@@ -34,7 +35,8 @@ _ATTEMPTS = 50
 class Update(Struct):
     """One change. `strategy` is that of the endpoint (the main one, or a subresource's).
 
-    `unconditional_if_unset` is for patches: without a resourceVersion in them they always retry.
+    `patch`: what `compute` gives is made of the object that it gets and may share parts with it; without a resourceVersion in
+    it, it is always tried again.
     """
 
     name: str
@@ -44,6 +46,12 @@ class Update(Struct):
     creates: Callable[[], Awaitable[Object]] | None = None
     patch: bool = False
     operation: str = "UPDATE"
+
+
+def anew(first: T, again: Callable[[], T]) -> Callable[[], T]:
+    """Gives every attempt a value of its own, since an attempt changes what it works on: `first`, then what `again` makes."""
+    left = [first]
+    return lambda: left.pop() if left else again()
 
 
 async def update(store: GenericStore, context: Context, change: Update) -> Outcome:
@@ -77,9 +85,8 @@ async def _create_instead(store: GenericStore, context: Context, change: Update)
 
 async def _attempt(store: GenericStore, context: Context, change: Update, current: Record) -> Outcome:
     old = store.codec.decode(current)
-    obj = await change.compute(old)
-    if obj["metadata"] is old["metadata"]:  # a patch that does not touch it; what follows writes to it
-        obj = {**obj, "metadata": dict(old["metadata"])}
+    # what hooks change in a patched object must not change `old` with it, which it is compared with
+    obj = await change.compute(store.codec.decode(current) if change.patch else old)
     strategy, meta, old_meta = change.strategy, obj["metadata"], old["metadata"]
     expect = _check_version(store, change, meta, current)
     warnings = metadata.deduplicate_owners(obj)

@@ -26,8 +26,10 @@ async def handle(call: Call) -> Response:
     check_version(applied, api_version(call.resource, call.version))
     manager, force = manager_of(options, request), bool(options.force)
 
+    configuration = updating.anew(applied, lambda: read(call, decode.IGNORE))
+
     def merge(live: Object | None) -> Object:
-        merged = ownership.apply(call, live, applied, manager, force=force)
+        merged = ownership.apply(call, live, configuration(), manager, force=force)
         merged = call.bodies.canonical(merged, call.resource, call.version)
         check_identity(call, merged)
         return call.bodies.complete(merged, call.resource, call.version, strategy, store.codec)

@@ -39,14 +39,14 @@ async def handle(call: Call) -> Response:
 
         return await apply.handle(call)
     options = write_options(request, "PatchOptions")
-    patch = read_patch(request.body, media)
+    patch = updating.anew(read_patch(request.body, media), lambda: read_patch(request.body, media))
     strategy = ownership.endpoint_strategy(call)
     resource, version = call.resource, call.version
     warnings: list[str] = []
 
     async def compute(old: Object) -> Object:
         current = store.codec.served(old, version)
-        patched, warnings[:] = apply_patch(call, current, patch, media, options)
+        patched, warnings[:] = apply_patch(call, current, patch(), media, options)
         check_identity(call, patched)
         return call.bodies.complete(patched, resource, version, strategy, store.codec)
 
@@ -103,7 +103,7 @@ def apply_patch(call: Call, current: Object, patch: Any, media: str, options: Wr
     if media == JSON_PATCH:
         from setpoint.api.machinery.patch import json_patch
 
-        patched = json_patch.apply(orjson.loads(orjson.dumps(current)), patch, validation=options.validation)
+        patched = json_patch.apply(current, patch, validation=options.validation)
     else:
         from setpoint.api.machinery.patch import merge
 

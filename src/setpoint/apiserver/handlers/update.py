@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from setpoint.api.machinery.decode import IGNORE
 from setpoint.api.machinery.status import bad_request
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
@@ -19,21 +20,20 @@ async def handle(call: Call) -> Response:
     call.form = accepted(request, answers.OBJECT_FORMS)
     options = write_options(request, "UpdateOptions")
     media = body_type(request)
-    obj, warnings = call.bodies.decode(request.body, media, call.resource, call.version, options.validation)
+    obj, warnings = _read(call, media, options.validation)
     call.warnings += warnings
-    check_identity(call, obj)
-    strategy = ownership.endpoint_strategy(call)
-    obj = call.bodies.complete(obj, call.resource, call.version, strategy, store.codec)
-    uid = obj["metadata"].get("uid")
+    strategy, uid = ownership.endpoint_strategy(call), obj["metadata"].get("uid")
+    body = updating.anew(obj, lambda: _read(call, media, IGNORE)[0])
 
     async def compute(old: Object) -> Object:
         check_uid(call, uid, old["metadata"]["uid"])
-        return {**obj, "metadata": dict(obj["metadata"])}
+        return body()
 
     async def create() -> Object:
         check_uid(call, uid, "")
-        obj["metadata"].pop("resourceVersion", None)
-        return obj
+        new = body()
+        new["metadata"].pop("resourceVersion", None)
+        return new
 
     change = updating.Update(
         name=info.name,
@@ -44,6 +44,14 @@ async def handle(call: Call) -> Response:
     )
     outcome = await updating.update(store, call.context("UPDATE", options), change)
     return answers.object_answer(call, outcome.record, 201 if outcome.created else 200)
+
+
+def _read(call: Call, media: str, validation: str) -> tuple[Object, list[str]]:
+    """The body as the object that it describes, and warnings. Raises 400."""
+    obj, warnings = call.bodies.decode(call.request.body, media, call.resource, call.version, validation)
+    check_identity(call, obj)
+    strategy = ownership.endpoint_strategy(call)
+    return call.bodies.complete(obj, call.resource, call.version, strategy, call.store.codec), warnings
 
 
 def check_identity(call: Call, obj: Object) -> None:

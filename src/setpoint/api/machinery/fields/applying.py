@@ -20,6 +20,7 @@ from setpoint.api.machinery.fields.tracking import (
     Versions,
     Write,
     bare,
+    blank,
     disputed,
     record,
     release,
@@ -45,7 +46,7 @@ def apply(live: Json | None, applied: Json, node: Node, write: Write, *, force: 
     whole = root(node)
     if found := typed.complaints(whole, applied):
         raise StatusError(500, "", f"failed to create typed patch object ({_name(applied)}): {typed.message(found)}")
-    current = bare(live) if live is not None else {"apiVersion": write.api_version, "kind": write.kind, **zero(node)}
+    current = bare(live) if live is not None else {"apiVersion": write.api_version, "kind": write.kind, **blank(node)}
     owners = _owners(live, whole, node, write)
     job = _Apply(whole, current, applied, write)
     try:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import orjson
 from msgspec import Struct
 
 from setpoint.api.machinery.fields import managed as entries
@@ -232,6 +233,12 @@ def zero(node: Node) -> Json:
     if found is None:
         found = _ZEROS[id(node)] = (node, canonical.canonicalise({}, node))
     return found[1]
+
+
+def blank(node: Node) -> Json:
+    """The same as a dict of the caller's own, which may be filled in."""
+    made: Json = orjson.loads(orjson.dumps(zero(node)))
+    return made
 
 
 def created(whole: Shape, node: Node, new: Json) -> Set:
