@@ -31,7 +31,7 @@ class ConfigMapStrategy(Strategy):
         for key in sorted(binary):
             errors += complain(f"binaryData[{key}]", key, names.config_map_key(key))
         size = sum(len(value.encode()) for value in data.values()) + sum(map(decoded_size, binary.values()))
-        return [*errors, too_long("", MAX_SIZE)] if size > MAX_SIZE else errors
+        return [*errors, too_long("[]", MAX_SIZE)] if size > MAX_SIZE else errors
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         return frozen(obj, old, ("data", "binaryData")) + self.validate(context, obj)

@@ -6,7 +6,7 @@ Source: `pkg/apis/core/validation/validation.go` (ValidateLimitRange), `pkg/apis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from setpoint.api.machinery import names, quantity
 from setpoint.api.machinery.quantity import Quantity
@@ -24,6 +24,8 @@ Amounts = dict[str, Quantity]
 
 class LimitRangeStrategy(Strategy):
     """What containers, pods and claims of a namespace may ask for, and what they get if they do not ask."""
+
+    allow_create_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         for limit in (obj.get("spec") or {}).get("limits") or ():

@@ -18,6 +18,7 @@ from setpoint.registry.strategy import Context, Object, Strategy
 class PodTemplateStrategy(Strategy):
     """The generation counts changes of the template."""
 
+    delete_returns_object: ClassVar[bool] = True
     has_generation: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:

@@ -6,7 +6,7 @@ Source: `pkg/apis/core/validation/validation.go` (ValidateResourceQuota), `pkg/a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from setpoint.api.machinery import quantity
 from setpoint.api.machinery.status import FieldError, invalid, required
@@ -39,6 +39,8 @@ _WRONG_OPERATOR = (
 
 class ResourceQuotaStrategy(SpecStatusStrategy):
     """The main endpoint. Scopes are for life."""
+
+    delete_returns_object: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         _round(obj.get("spec") or {}, "hard")

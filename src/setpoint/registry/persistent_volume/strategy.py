@@ -63,6 +63,7 @@ _SOURCES: dict[str, Callable[[str, Spec], Errors]] = {
 class PersistentVolumeStrategy(SpecStatusStrategy):
     """The main endpoint."""
 
+    delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"name"})
 

@@ -24,6 +24,7 @@ Spec = Mapping[str, Any]
 class PersistentVolumeClaimStrategy(SpecStatusStrategy):
     """The main endpoint."""
 
+    delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"name"})
 

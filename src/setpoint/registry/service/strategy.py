@@ -28,6 +28,7 @@ _AFFINITY_SECONDS = 10800
 class ServiceStrategy(Strategy):
     """The main endpoint. Addresses and ports are allocated after validation (`allocation`)."""
 
+    allow_create_on_update: ClassVar[bool] = True
     delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
     reset_fields = (("status",),)
