@@ -30,9 +30,10 @@ check: $(STAMP)  ## lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: $(STAMP) bytecode  ## every test that fits in ten minutes
+test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without processes side by side, then those with
 	@$(DEBIAN) test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,node e2e golden)
+	$(BIN)/python -m pytest $(addprefix tests/,node golden e2e)
 
 soak torture: $(STAMP)  ## what takes longer: all seeds of the convergence test and the long replays
 	@$(DEBIAN) test
