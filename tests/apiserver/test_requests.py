@@ -128,3 +128,10 @@ async def test_too_many_requests_at_once_are_refused_with_a_time_to_come_back(ap
     response = await api.respond(f"GET {CONFIGMAPS}/a")
     assert (response.status, response.headers["Retry-After"]) == (429, "1")
     counter.used = 0
+
+
+async def test_strangers_make_no_metrics(api: Any) -> None:
+    known = len(api.pipeline.measure._children)
+    for number in range(20):
+        await api.respond(f"GET /api/v1/namespaces/d/pods/p/invented{number}")
+    assert len(api.pipeline.measure._children) == known

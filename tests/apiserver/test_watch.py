@@ -134,3 +134,15 @@ async def test_b09_pages_are_of_one_version_and_count_what_remains(api: Any) -> 
     rest = await api(f"GET {CONFIGMAPS}?limit=3&continue={lost['metadata']['continue']}")
     assert [item["metadata"]["name"] for item in rest["items"]] == ["m6"]
     await api(f"GET {CONFIGMAPS}?continue=!!", code=400)
+
+
+async def test_each_table_watch_has_the_rows_it_asked_for(api: Any) -> None:
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    answers = [await api.respond(f"GET {CONFIGMAPS}?watch=1&includeObject={what}", **accept) for what in ("Object", "None", "")]
+    watches = [Watching(api, answer.stream) for answer in answers]
+    await make(api, "first")
+    for each in watches:
+        await each.next()
+    await make(api, "second")
+    whole, nothing, metadata = [(await each.next())["object"]["rows"][0]["object"] for each in watches]
+    assert (whole["kind"], nothing, metadata["kind"]) == ("ConfigMap", None, "PartialObjectMetadata")

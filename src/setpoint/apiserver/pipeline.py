@@ -171,7 +171,7 @@ class Pipeline:
         except Exception as error:  # the one place where a request's unexpected errors end
             log.exception("request failed", method=request.method, path=request.path)
             response = answers.error_answer(request, internal_error(str(error) or type(error).__name__), warnings)
-        if info.is_resource and self.router.find(info.group, info.version, info.resource) is not None:
+        if self.router.names(info):
             self.measure.observe(info, response.status, self.clock.monotonic() - started)
         return response
 

@@ -150,6 +150,11 @@ class Router:
     def find(self, group: str, version: str, plural: str) -> Served | None:
         return self._table.get((group, version, plural))
 
+    def names(self, info: RequestInfo) -> bool:
+        """Whether a request names something that is served, by whatever method."""
+        served = self.find(info.group, info.version, info.resource) if info.is_resource else None
+        return served is not None and (not info.subresource or info.subresource in served.subresources)
+
     def knows(self, group: str) -> bool:
         """Whether anything is served under a group; where nothing is, the server answers as for any unknown path."""
         return group in self._groups

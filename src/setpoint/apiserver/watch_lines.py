@@ -14,6 +14,8 @@ from setpoint.apiserver.selecting import Matcher
 from setpoint.storage.protocol import Event, Record
 
 _INITIAL_END = "k8s.io/initial-events-end"
+#: what a Table's rows may hold besides the metadata that they hold without a word
+_CONTENTS = ("None", "Object")
 
 
 def transition(matched_now: bool, matched_before: bool) -> str:
@@ -31,7 +33,8 @@ class Lines:
         self._codec = call.store.codec
         self._version = call.version
         self._form = call.form
-        self._key = (call.version, call.form.kind, call.form.version)
+        content = call.request.parameter("includeObject") if call.form.kind == "Table" else ""
+        self._key = (call.version, call.form.kind, call.form.version, content if content in _CONTENTS else "")
         self._table_started = False
 
     def added(self, records: Sequence[Record]) -> bytes:

@@ -56,6 +56,19 @@ async def test_a_token_nobody_knows_is_401() -> None:
     assert refusal.value.code == 401
 
 
+@pytest.mark.parametrize("token", ["\udcff.x.y", "x" * 100_000, "a" * 50_000 + ".b.c"])
+async def test_a_token_that_nobody_can_have_issued_is_401(token: str, tokens: ServiceAccountTokens) -> None:
+    with pytest.raises(StatusError) as refusal:
+        await Authentication([StaticTokens({}), tokens]).authenticate(f"Bearer {token}", None)
+    assert refusal.value.code == 401
+
+
+async def test_tokens_of_others_are_not_remembered(tokens: ServiceAccountTokens) -> None:
+    for number in range(10):
+        assert await tokens.user_of(f"a.b.{number}") is None
+    assert tokens._verified.cache_info().currsize == 0
+
+
 async def test_every_proven_user_is_in_system_authenticated(tmp_path: Path) -> None:
     file = tmp_path / "tokens.csv"
     file.write_text('t1,alice,1,"dev,ops"\n\nt2,bob,2\n')

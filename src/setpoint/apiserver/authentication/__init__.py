@@ -15,6 +15,7 @@ from setpoint.api.machinery.status import unauthorized
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 
 AUTHENTICATED = "system:authenticated"
+MAX_TOKEN = 16 * 1024  # characters; no token that anybody issues is longer
 
 
 class TokenAuthenticator(Protocol):
@@ -40,6 +41,8 @@ class Authentication:
         token = bearer_token(authorization)
         if not token:
             return ANONYMOUS
+        if len(token) > MAX_TOKEN or not token.isascii():
+            raise unauthorized()
         for authenticator in self._tokens:
             if (user := await authenticator.user_of(token)) is not None:
                 return _authenticated(user)

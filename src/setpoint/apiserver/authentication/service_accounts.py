@@ -78,7 +78,7 @@ class ServiceAccountTokens:
 
     async def user_of(self, token: str) -> UserInfo | None:
         """The account behind a token for this API server; None if it is not ours, expired, or its objects are gone."""
-        claims = self._verified(token) if token.count(".") == 2 else None
+        claims = self._claims(token) if token.count(".") == 2 else None
         if claims is None or not self._in_time(claims) or self.issuer not in claims.get("aud", ()):
             return None
         private = claims["kubernetes.io"]
@@ -86,20 +86,25 @@ class ServiceAccountTokens:
             return None
         return _user(private, str(claims.get("jti", "")))
 
-    def _verify(self, token: str) -> dict[str, Any] | None:
+    def _claims(self, token: str) -> dict[str, Any] | None:
         import jwt
 
         try:
-            return jwt.decode(
-                token,
-                self._private_key().public_key(),
-                algorithms=["ES256"],
-                issuer=self.issuer,
-                # time is judged on our clock at each use, the audience likewise
-                options={"verify_exp": False, "verify_nbf": False, "verify_iat": False, "verify_aud": False},
-            )
+            return self._verified(token)  # remembers what is ours; what is not takes no place
         except jwt.InvalidTokenError:
             return None
+
+    def _verify(self, token: str) -> dict[str, Any]:
+        import jwt
+
+        return jwt.decode(
+            token,
+            self._private_key().public_key(),
+            algorithms=["ES256"],
+            issuer=self.issuer,
+            # time is judged on our clock at each use, the audience likewise
+            options={"verify_exp": False, "verify_nbf": False, "verify_iat": False, "verify_aud": False},
+        )
 
     def _in_time(self, claims: Mapping[str, Any]) -> bool:
         return bool(claims.get("nbf", 0) <= self._clock.now() + 1 and self._clock.now() < claims.get("exp", 0))

@@ -120,6 +120,7 @@ async def _run(
         async with watch:
             for first in range(0, len(initial), read.SLICE):
                 yield lines.added(initial[first : first + read.SLICE])
+            initial = ()  # a watch lasts for long, the state at its start need not
             if options.initial_events and options.bookmarks:
                 yield lines.bookmark(after, initial_end=True)
             while True:
