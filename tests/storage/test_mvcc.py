@@ -56,6 +56,16 @@ def test_history_ends_by_bytes() -> None:
     assert index.take_dead() == list(range(1, 40))
 
 
+def test_dropped_events_are_let_go_without_being_asked() -> None:
+    """Their objects would else be held until the journal is next cleaned up, a minute's writes long."""
+    index = Index(Retention(bytes=10 * (EVENT_BYTES + 100)))
+    writer = Writer(index)
+    for _ in range(1000):
+        writer.put("pods/d/a", b"x" * 100)
+    assert len(index._collections["pods/"].events) < 150
+    assert [event.revision for event in index.events_after("pods/", index.floor)] == list(range(index.floor + 1, 1001))
+
+
 def test_deletions_leave_nothing_behind() -> None:
     index = Index()
     writer = Writer(index)

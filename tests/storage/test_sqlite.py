@@ -218,3 +218,12 @@ async def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
     record = await store.create("pods/d/b", body("b"))
     assert store.revision == record.revision
     await store.close()
+
+
+async def test_what_the_disk_has_no_form_for_fails_alone(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    await store.open()
+    with pytest.raises(Unavailable):
+        await store.create("pods/d/\udc80", body("x"))
+    await store.create("pods/d/a", body("x"))
+    await store.close()

@@ -337,14 +337,13 @@ class LocalStore:
         while self._expiries and self._expiries[0][0] <= self._clock.now() and len(due) < EXPIRE_AT_ONCE:
             due.append(heapq.heappop(self._expiries))
         deleted: _Batch | None = None
-        for _, key, revision in due:
-            current, _pending = self._judge(key)
-            if current is not None and current.revision == revision:  # else written anew or deleted since
-                deleted = self._enqueue(Event(key, self._next, None, current), Row(self._next, key, 0, 0, None))
-        if deleted is None:
-            return
         try:
-            await deleted.settled()
+            for _, key, revision in due:
+                current, _pending = self._judge(key)
+                if current is not None and current.revision == revision:  # else written anew or deleted since
+                    deleted = self._enqueue(Event(key, self._next, None, current), Row(self._next, key, 0, 0, None))
+            if deleted is not None:
+                await deleted.settled()
         except Unavailable:
             for expiry in due:
                 heapq.heappush(self._expiries, expiry)

@@ -29,6 +29,7 @@ from setpoint.storage.protocol import Compacted, Event, Future, Page, Record
 
 Write = tuple[str, int, Record | None]  # key, revision, what it wrote (None: deleted)
 
+_FORGET_AT_ONCE = 100  # events at the least
 EVENT_BYTES = 400  # what one retained event costs beside the value that it keeps alive
 
 
@@ -56,7 +57,7 @@ def _revision_of(event: Event) -> int:
 class _Collection:
     """All keys with one first segment."""
 
-    __slots__ = ("events", "gone", "keys", "live", "past")
+    __slots__ = ("_forgotten", "events", "gone", "keys", "live", "past")
 
     def __init__(self) -> None:
         self.live: dict[str, Record] = {}
@@ -64,6 +65,7 @@ class _Collection:
         self.past: dict[str, list[tuple[Record, int]]] = {}
         self.gone: SortedList[str] = SortedList()
         self.events: list[Event] = []
+        self._forgotten = 0  # of the oldest events: they are let go many at a time
 
     def place(self, record: Record) -> None:
         if record.key not in self.live:
@@ -90,7 +92,10 @@ class _Collection:
         self.events.append(event)
 
     def forget(self, event: Event) -> None:
-        """Drop what only readers before `event` could need."""
+        """Drop the oldest event and what only readers before it could need."""
+        self._forgotten += 1
+        if self._forgotten > max(_FORGET_AT_ONCE, len(self.events) // 2):
+            self.let_go()
         if event.previous is None:
             return
         versions = self.past[event.key]
@@ -98,6 +103,11 @@ class _Collection:
         if not versions:
             del self.past[event.key]
             self.gone.discard(event.key)
+
+    def let_go(self) -> None:
+        """Free the memory of forgotten events."""
+        del self.events[: self._forgotten]
+        self._forgotten = 0
 
     def at(self, key: str, revision: int) -> Record | None:
         record = self.live.get(key)
@@ -240,9 +250,7 @@ class Index:
     def take_dead(self) -> list[int]:
         """The revisions of writes that nothing needs any more, since the last call; for a journal to erase."""
         for collection in self._collections.values():
-            events = collection.events
-            if events and events[0].revision <= self.floor:
-                del events[: bisect_right(events, self.floor, key=_revision_of)]
+            collection.let_go()
         dead = self._dead
         self._dead = []
         return dead

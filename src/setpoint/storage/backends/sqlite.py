@@ -183,7 +183,7 @@ class SQLiteJournal:
                 self._insert(rows)
             else:
                 self._transaction(lambda: self._insert_many(rows))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError, OverflowError) as error:  # the latter two: what SQLite has no form for
             failure = Unavailable(f"cannot write to {self._directory / FILE}: {error}")
         self._loop.call_soon_threadsafe(done, failure)
 
@@ -203,7 +203,7 @@ class SQLiteJournal:
         try:
             work()
             self._connection.execute("COMMIT")
-        except sqlite3.Error:
+        except (sqlite3.Error, ValueError, OverflowError):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
