@@ -52,6 +52,7 @@ async def run_command(runtime: Runtime, pod_uid: str, container_id: str, argv: t
                 output += data[: OUTPUT_LIMIT - len(output)]
             code = await session.wait()
     except TimeoutError:
+        await session.kill()  # or one more would hang with every period
         return Outcome(ok=False, message=f'command timed out: "{" ".join(argv)}" timed out after {seconds:g}s')
     finally:
         await session.close()

@@ -143,7 +143,7 @@ class ExecSpec(Struct, frozen=True):
 
 
 class Session(Protocol):
-    """The streams of an exec or attach. Reading ends with b""; `close` leaves an attached container running and ends an exec."""
+    """The streams of an exec or attach. Reading ends with b""; `close` ends no process: it takes its streams away."""
 
     async def read(self) -> tuple[str, bytes]:
         """("stdout" | "stderr", data) as it comes; ("", b"") at the end of both."""
@@ -153,6 +153,9 @@ class Session(Protocol):
     def resize(self, width: int, height: int) -> None: ...
     async def wait(self) -> int:
         """The exit code (0 for an attach that ended)."""
+
+    async def kill(self) -> None:
+        """End the process of an exec; an attached container is left alone."""
 
     async def close(self) -> None: ...
 

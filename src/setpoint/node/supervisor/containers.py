@@ -88,7 +88,13 @@ class Containers:
             "image": spec.get("image", ""),
             "imageID": spec.get("imageID", ""),
         }
-        records.write(records.container_path(self.directory, spec["id"]), record)
+        try:
+            records.write(records.container_path(self.directory, spec["id"]), record)
+        except OSError:  # a container without a record would be lost to the next agent
+            os.killpg(pid, signal.SIGKILL)
+            streams.close_outer()
+            log.close()
+            raise
         container = Container(spec["id"], record, wanted, pid, log, stdin=streams.stdin, tty=wanted.tty)
         container.stdin_once = bool(spec.get("stdinOnce"))
         for name, descriptor in streams.outer.items():
@@ -122,7 +128,7 @@ class Containers:
         name = container.names.pop(descriptor)
         for client in container.attached:
             if name in client:
-                os.close(client.pop(name))
+                self._let_go(client.pop(name))
         if descriptor != container.stdin:
             os.close(descriptor)
 
@@ -145,13 +151,19 @@ class Containers:
 
     def attach(self, container_id: str, out: int, err: int) -> int:
         """Copy a container's output to the caller's descriptors from now on; its input's descriptor, -1 if it has none."""
-        container = self._running(container_id)
-        for descriptor in (out, err):
-            os.set_blocking(descriptor, False)
-        names = set(container.names.values())
-        client = {name: descriptor for name, descriptor in (("stdout", out), ("stderr", err)) if name in names}
+        try:
+            container = self._running(container_id)
+        except LookupError:
+            os.close(out)
+            os.close(err)
+            raise
+        names, client = set(container.names.values()), {}
         for name, descriptor in (("stdout", out), ("stderr", err)):
-            if name not in client:
+            if name in names:
+                client[name] = descriptor
+                # a pipe's writing end is "readable" when its reader went away
+                self._watch(descriptor, lambda _: self.detach(container, client))
+            else:
                 os.close(descriptor)
         container.attached.append(client)
         return container.stdin
@@ -159,7 +171,11 @@ class Containers:
     def detach(self, container: Container, client: dict[str, int]) -> None:
         container.attached.remove(client)
         for descriptor in client.values():
-            os.close(descriptor)
+            self._let_go(descriptor)
+
+    def _let_go(self, descriptor: int) -> None:
+        self._unwatch(descriptor)
+        os.close(descriptor)
 
     def close_stdin(self, container_id: str) -> None:
         container = self.by_id.get(container_id)
@@ -181,6 +197,13 @@ class Containers:
         whole = number == signal.SIGKILL or container.launch.isolation == "bubblewrap"
         with contextlib.suppress(OSError):
             (os.killpg if whole else os.kill)(container.pid, number)
+
+    def kill_exec(self, name: str) -> None:
+        """End an exec's process and its group; nothing where it has ended."""
+        for pid, known in self.execs.items():
+            if known == name:
+                with contextlib.suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)
 
     def reap(self) -> None:
         """Collect every child that ended, ours and those that were re-parented to us."""
@@ -213,7 +236,8 @@ class Containers:
             container.stdin = -1
         container.log.close()
         container.record.update(exitCode=code if code >= 0 else 128 - code, signal=max(0, -code), finishedAt=time.time())
-        records.write(records.container_path(self.directory, container.id), container.record)
+        with contextlib.suppress(OSError):  # a full disk: the agent that is there learns of the end all the same
+            records.write(records.container_path(self.directory, container.id), container.record)
         self._tell({"event": "exited", "container": container.record})
 
     def _sweep(self, container: Container) -> None:
@@ -272,6 +296,9 @@ class _Streams:
 
     def close(self) -> None:
         self.close_inner()
+        self.close_outer()
+
+    def close_outer(self) -> None:
         for descriptor in {*self.outer.values(), self.stdin} - {-1}:
             os.close(descriptor)
 

@@ -35,20 +35,21 @@ class LogFile:
 
     def write(self, data: bytes) -> None:
         """Append whole entries. A full disk loses output but never stops the container."""
-        if self._size and self._size + len(data) > self.max_bytes:
-            self._rotate()
         try:
+            if self._size and self._size + len(data) > self.max_bytes:
+                self._rotate()
             self._size += os.write(self._fd, data)
         except OSError:
             return
 
     def _rotate(self) -> None:
-        os.close(self._fd)
         for number in range(self.max_files - 1, 0, -1):
             older = f"{self.path}.{number - 1}" if number > 1 else self.path
             if os.path.exists(older):
                 os.replace(older, f"{self.path}.{number}")
-        self._open()
+        full = self._fd
+        self._open()  # where that fails, the old file is still there to be written to
+        os.close(full)
 
     def close(self) -> None:
         os.close(self._fd)

@@ -43,6 +43,8 @@ class Connection:
             return []
         except OSError:
             return None
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)  # they come inheritable, and every later container would hold them open
         self.descriptors += descriptors
         if not data:
             return None
@@ -54,13 +56,13 @@ class Connection:
         return taken
 
     def send(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
-        """Answers and events are short: a socket that cannot take one has an agent that is dead or stuck; it re-reads after it
-        reconnects.
-        """
+        """Answers and events are short: a socket that cannot take one whole has a dead or stuck agent, and is given up."""
         data = json.dumps(message).encode() + b"\n"
         try:
-            socket.send_fds(self.channel, [data], descriptors)
+            sent = socket.send_fds(self.channel, [data], descriptors)
         except OSError:
+            sent = 0
+        if sent < len(data):
             with contextlib.suppress(OSError):
                 self.channel.shutdown(socket.SHUT_RDWR)
 
@@ -107,8 +109,17 @@ class Supervisor:
             if not ready and not os.path.exists(os.path.join(self.directory, records.SUPERVISOR)):
                 self._stop()  # the node's directory was thrown away: nobody will ever come for this pod
             for key, _ in ready:
-                if key.fd in self.selector.get_map():  # an earlier reader of this round may have ended it
-                    key.data()
+                if self.selector.get_map().get(key.fd) is key:  # an earlier reader of this round may have ended it
+                    self._call(key.data)
+
+    def _call(self, reader: Callable[[], Any]) -> None:
+        """What goes wrong for one stream, child or client (a full disk, say) must not end the pod's other containers."""
+        try:
+            reader()
+        except Exception:  # noqa: BLE001  # the one place where a reader's errors end
+            import traceback
+
+            traceback.print_exc()
 
     def _children(self, wake: int) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -137,7 +148,7 @@ class Supervisor:
                 answer, descriptors = self._handle(connection, request)
             except (OSError, LookupError, ValueError, TypeError) as error:
                 answer, descriptors = {"error": str(error) or type(error).__name__, "kind": type(error).__name__}, ()
-            connection.send({"id": request.get("id"), **answer}, descriptors)
+            connection.send({"id": request.get("id"), "descriptors": len(descriptors), **answer}, descriptors)
 
     def _handle(self, connection: Connection, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         do = request["do"]
@@ -151,6 +162,8 @@ class Supervisor:
             return {"stdinOnce": once}, (stdin,) if stdin >= 0 else ()
         if do == "close-stdin":
             self.containers.close_stdin(request["container"])
+        elif do == "kill-exec":
+            self.containers.kill_exec(request["exec"])
         elif do == "signal":
             self.containers.signal(request["container"], request["signal"])
         elif do == "remove":

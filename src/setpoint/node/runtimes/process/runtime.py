@@ -109,9 +109,9 @@ class ProcessRuntime:
         address = self._host_address if spec.host_network else self._addresses.take(spec.pod_uid, spec.address)
         if spec.pod_uid not in self._pods:
             os.makedirs(spec.directory, mode=0o700, exist_ok=True)
-            if not stands(spec.directory):
-                await self._clear(spec.pod_uid, spec.directory)
-                await self._template.fork(spec.directory, spec.pod_uid)
+            # A supervisor that stands but lost its connection runs containers that were given up: they would run twice.
+            await self._clear(spec.pod_uid, spec.directory)
+            await self._template.fork(spec.directory, spec.pod_uid)
             pod = self._connect(spec.pod_uid, spec.directory, spec.hostname)
             await pod.client.request("list", subscribe=True)
         self._pods[spec.pod_uid].hostname = spec.hostname
@@ -210,16 +210,23 @@ class ProcessRuntime:
         streams, inner = _terminal() if spec.tty else _pipes(stdin=spec.stdin)
         exit_code = client.exit_of(name)
         environment = {"TERM": "xterm"} if spec.tty else {}
-        session = ProcessSession(streams, exit_code=exit_code, on_close=lambda: client.forget(name))
+
+        async def kill() -> None:
+            with contextlib.suppress(OSError):
+                await client.request("kill-exec", exec=name)
+
+        session = ProcessSession(streams, exit_code=exit_code, on_close=lambda: client.forget(name), on_kill=kill)
         try:
             await client.request(
                 "exec", inner, container=container_id, exec=name, argv=list(spec.argv), environment=environment, tty=spec.tty
             )
-        except (OSError, LookupError) as error:
+        except BaseException as error:
             await session.close()
             if isinstance(error, LookupError):
                 raise NotRunning(str(error)) from error
-            raise ContainerError("ExecError", str(error)) from error
+            if isinstance(error, OSError):
+                raise ContainerError("ExecError", str(error)) from error
+            raise
         finally:
             for descriptor in set(inner):
                 os.close(descriptor)
@@ -231,14 +238,16 @@ class ProcessRuntime:
         err, err_inner = os.pipe()
         try:
             answer = await client.request("attach", (out_inner, err_inner), container=container_id)
-        except LookupError as error:
+        except BaseException as error:
             os.close(out)
             os.close(err)
-            raise NotRunning(str(error)) from error
+            if isinstance(error, (LookupError, OSError)):
+                raise NotRunning(str(error)) from error
+            raise
         finally:
             os.close(out_inner)
             os.close(err_inner)
-        stdin, once = client.take_descriptor(), bool(answer.get("stdinOnce"))
+        stdin, once = next(iter(answer["descriptors"]), -1), bool(answer.get("stdinOnce"))
         if stdin >= 0 and not (spec.stdin or spec.tty):
             os.close(stdin)
             stdin = -1

@@ -34,12 +34,14 @@ class ProcessSession:
         exit_code: Awaitable[int] | None = None,
         on_close: Callable[[], None] = lambda: None,
         on_stdin_closed: Callable[[], Awaitable[None]] | None = None,
+        on_kill: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`on_stdin_closed` is called once, when input ends or with the session."""
         self._streams = streams
         self._exit_code = exit_code
         self._on_close = on_close
         self._on_stdin_closed = on_stdin_closed
+        self._on_kill = on_kill
         self._loop = asyncio.get_running_loop()
         self._open = dict(streams.readers)
         self._closed = False
@@ -125,6 +127,11 @@ class ProcessSession:
             return await self._exit_code
         await self._ended.wait()
         return 0
+
+    async def kill(self) -> None:
+        """End the process of an exec, whatever it does."""
+        if self._on_kill is not None:
+            await self._on_kill()
 
     async def close(self) -> None:
         if self._closed:

@@ -54,6 +54,7 @@ class SupervisorClient:
         self._execs: dict[str, asyncio.Future[int]] = {}
         self._next = 0
         self._closed = False
+        self._sending = asyncio.Lock()  # a line that does not go out at once must not have another in its middle
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._channel.fileno(), self._readable)
 
@@ -70,20 +71,45 @@ class SupervisorClient:
         self._waiting[number] = future
         data = json.dumps({"id": number, "do": do, **arguments}).encode() + b"\n"
         try:
-            sent = socket.send_fds(self._channel, [data], descriptors)
-            if sent < len(data):
-                await self._loop.sock_sendall(self._channel, data[sent:])
-        except OSError as error:
-            self._lost()
-            raise SupervisorGone(self.directory) from error
-        try:
+            async with self._sending:
+                await self._send(data, descriptors)
             answer = await future
         finally:
             self._waiting.pop(number, None)
+            if future.done() and not future.cancelled():
+                future.exception()  # raised above, or what was raised there says the same
         if "error" in answer:
             kind = LookupError if answer.get("kind") == "LookupError" else OSError
             raise kind(answer["error"])
         return answer
+
+    async def _send(self, data: bytes, descriptors: tuple[int, ...]) -> None:
+        """Send all of it; a line that was cut off would garble every later one, so that then the connection goes, too."""
+        sent = 0
+        try:
+            while sent < len(data):
+                if self._closed:
+                    raise SupervisorGone(self.directory)
+                try:
+                    sent += socket.send_fds(self._channel, [data[sent:]], () if sent else descriptors)
+                except BlockingIOError:
+                    await self._writable()
+        except OSError as error:
+            self._lost()
+            raise SupervisorGone(self.directory) from error
+        except asyncio.CancelledError:
+            if sent:
+                self._lost()
+            raise
+
+    async def _writable(self) -> None:
+        ready, channel = asyncio.Event(), self._channel.fileno()
+        self._loop.add_writer(channel, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            if not self._closed:
+                self._loop.remove_writer(channel)
 
     def exit_of(self, exec_name: str) -> asyncio.Future[int]:
         """The exit code of an exec; ask for it before the exec is started."""
@@ -91,10 +117,6 @@ class SupervisorClient:
 
     def forget(self, exec_name: str) -> None:
         self._execs.pop(exec_name, None)
-
-    def take_descriptor(self) -> int:
-        """The descriptor that came with the last answer, -1 if none."""
-        return self._descriptors.pop(0) if self._descriptors else -1
 
     def _readable(self) -> None:
         try:
@@ -119,9 +141,18 @@ class SupervisorClient:
         elif "event" in message:
             self._on_event(message)
         else:
-            waiting = self._waiting.get(message["id"])
-            if waiting is not None and not waiting.done():
-                waiting.set_result(message)
+            self._answer(message)
+
+    def _answer(self, message: Mapping[str, Any]) -> None:
+        """Hand an answer, with the descriptors that came beside it, to whoever asked and still waits."""
+        count = message["descriptors"]
+        descriptors, self._descriptors = self._descriptors[:count], self._descriptors[count:]
+        waiting = self._waiting.get(message["id"])
+        if waiting is not None and not waiting.done():
+            waiting.set_result({**message, "descriptors": descriptors})
+            return
+        for descriptor in descriptors:
+            os.close(descriptor)
 
     def _lost(self) -> None:
         if self._closed:
@@ -141,6 +172,7 @@ class SupervisorClient:
             return
         self._closed = True
         self._loop.remove_reader(self._channel.fileno())
+        self._loop.remove_writer(self._channel.fileno())
         self._channel.close()
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):

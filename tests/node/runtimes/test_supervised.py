@@ -1,0 +1,102 @@
+"""The process runtime under its supervisors: what breaks off, hangs, or comes all at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tests.node.conftest import eventually
+
+from setpoint.node.handlers import run_command
+from setpoint.node.runtime import ContainerInfo, ContainerSpec, ExecSpec, NotRunning, SandboxSpec
+from setpoint.node.runtimes.process.runtime import ProcessRuntime
+from setpoint.node.supervisor import records
+
+UID = "uid-1"
+
+
+class Pod:
+    """A pod of one runtime, without isolation."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = str(directory)
+        self.runtime = ProcessRuntime(host_address="127.0.0.1", isolation="none")
+        self.exits: asyncio.Queue[ContainerInfo] = asyncio.Queue()
+        self.runtime.on_exit = self.exits.put_nowait
+
+    async def sandbox(self) -> None:
+        await self.runtime.run_sandbox(SandboxSpec(UID, "ns", "p", self.directory, "pod-name"))
+
+    async def start(self, name: str, *argv: str, **more: Any) -> ContainerInfo:
+        log = str(Path(self.directory) / "logs" / f"{name}.log")
+        environment = more.pop("environment", {})
+        spec = ContainerSpec(name, name, 0, "host", "process://x", argv, environment, log, mounts=[], **more)
+        return await self.runtime.start_container(UID, spec)
+
+    def supervisor(self) -> psutil.Process:
+        identity = records.read(str(Path(self.directory) / records.SUPERVISOR))
+        assert identity is not None
+        return psutil.Process(identity["pid"])
+
+
+@pytest.fixture
+async def pod(tmp_path: Path) -> AsyncIterator[Pod]:
+    made = Pod(tmp_path)
+    await made.runtime.start()
+    await made.sandbox()
+    yield made
+    await made.runtime.stop_sandbox(UID, made.directory)
+    await made.runtime.close()
+
+
+async def test_an_attached_stream_ends_with_its_container_though_others_started_meanwhile(pod: Pod) -> None:
+    await pod.start("first", "cat", stdin=True)
+    session = await pod.runtime.attach(UID, "first", ExecSpec((), stdin=True))
+    await pod.start("second", "sleep", "1000")
+    await pod.runtime.signal_container(UID, "first", 9)
+    async with asyncio.timeout(5):
+        assert await session.read() == ("", b"")
+    await session.close()
+
+
+async def test_a_client_that_leaves_a_silent_container_leaves_no_descriptors(pod: Pod) -> None:
+    await pod.start("first", "sleep", "1000")
+    before = pod.supervisor().num_fds()
+    for _ in range(3):
+        session = await pod.runtime.attach(UID, "first", ExecSpec(()))
+        await session.close()
+        with pytest.raises(NotRunning):
+            await pod.runtime.attach(UID, "none", ExecSpec(()))
+    await eventually(lambda: pod.supervisor().num_fds() <= before)
+
+
+async def test_a_broken_connection_does_not_double_containers(pod: Pod) -> None:
+    lost: list[str] = []
+    pod.runtime.on_sandbox_lost = lost.append
+    first = await pod.start("first", "sleep", "1000")
+    pod.runtime._pods[UID].client._lost()
+    assert lost == [UID]
+    await pod.sandbox()
+    await pod.start("first", "sleep", "1000")
+    assert not psutil.pid_exists(first.pid) or psutil.Process(first.pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_a_command_that_hangs_is_ended_with_its_time(pod: Pod) -> None:
+    await pod.start("first", "sleep", "1000")
+    outcome = await run_command(pod.runtime, UID, "first", ("sh", "-c", "sleep 1001 & wait"), 0.3)
+    assert not outcome.ok
+    assert "timed out" in outcome.message
+    below = pod.supervisor().children
+    await eventually(lambda: not any("1001" in process.cmdline() for process in below(recursive=True)))
+
+
+async def test_requests_larger_than_the_socket_do_not_mix(pod: Pod) -> None:
+    large = {f"V{number}": "x" * 100_000 for number in range(8)}
+    names = [f"c{number}" for number in range(6)]
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(pod.start(name, "sleep", "1000", environment=large) for name in names))
+    assert len(pod.supervisor().children()) == len(names)
