@@ -192,4 +192,8 @@ SHAPES: dict[str, str] = {
         "IntValue:int~ BoolValue:bool~ StringValue:string~ VersionValue:version~ IntValues:ints~ BoolValues:bools~"
         " StringValues:strings~ VersionValues:versions~"
     ),
+    "CustomResourceDefinitionVersion": (
+        "Name Served? Storage? Deprecated? DeprecationWarning~"
+        " Schema:hoisted~ Subresources:hoisted~ AdditionalPrinterColumns:hoisted~ SelectableFields:hoisted~"
+    ),
 }

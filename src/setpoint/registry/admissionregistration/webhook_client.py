@@ -5,7 +5,7 @@ Source: apiserver `pkg/util/webhook/validation.go`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +15,8 @@ from setpoint.registry.fields import Errors
 from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Object
 
+#: the versions of reviews that this server can send
+REVIEW_VERSIONS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"
 
 
@@ -72,4 +74,19 @@ def _path(path: str, value: str) -> Errors:
             errors.append(invalid(path, value, f"segment[{i}] may not be empty"))
             continue
         errors += [invalid(path, value, f"segment[{i}]: {text}") for text in names.dns_subdomain(segment)]
+    return errors
+
+
+def validate_review_versions(path: str, versions: Sequence[str], *, when_absent: str, known_version: bool = True) -> Errors:
+    """The versions that a webhook understands, one of which we must know."""
+    if not versions:
+        return [required(path, when_absent)]
+    errors: Errors = []
+    for i, version in enumerate(versions):
+        if version in versions[:i]:
+            errors.append(invalid(f"{path}[{i}]", version, "duplicate version"))
+            continue
+        errors += [invalid(f"{path}[{i}]", version, text) for text in names.dns1035_label(version)]
+    if known_version and not any(version in REVIEW_VERSIONS for version in versions):
+        errors.append(invalid(path, versions, f"must include at least one of {', '.join(REVIEW_VERSIONS)}"))
     return errors

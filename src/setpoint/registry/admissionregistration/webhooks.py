@@ -10,11 +10,15 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
 from setpoint.registry.admissionregistration.match_conditions import validate_match_conditions
 from setpoint.registry.admissionregistration.rules import FAILURE_POLICIES, MATCH_POLICIES, default_rules, validate_rule
-from setpoint.registry.admissionregistration.webhook_client import default_client, validate_client
+from setpoint.registry.admissionregistration.webhook_client import (
+    REVIEW_VERSIONS,
+    default_client,
+    validate_client,
+    validate_review_versions,
+)
 from setpoint.registry.fields import Errors, domain_name, label_selector, one_of
 from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
@@ -22,7 +26,6 @@ from setpoint.registry.strategy import Context, Object, Strategy
 _SIDE_EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown")
 _NO_SIDE_EFFECTS = ("None", "NoneOnDryRun")
 _REINVOCATION = ("IfNeeded", "Never")
-_REVIEW_VERSIONS = ("v1", "v1beta1")
 _TIMEOUT = 10  # seconds
 _LONGEST_TIMEOUT = 30  # seconds
 
@@ -91,7 +94,7 @@ def _hooks(obj: Object) -> Sequence[Hook]:
 
 def _has_known_version(hook: Hook) -> bool:
     versions = hook.get("admissionReviewVersions") or ()
-    return not versions or any(version in _REVIEW_VERSIONS for version in versions)
+    return not versions or any(version in REVIEW_VERSIONS for version in versions)
 
 
 def _validate(hooks: Sequence[Hook], options: _Options) -> Errors:
@@ -100,7 +103,12 @@ def _validate(hooks: Sequence[Hook], options: _Options) -> Errors:
     for i, hook in enumerate(hooks):
         path, name = f"webhooks[{i}]", hook.get("name", "")
         errors += _hook(path, hook, options)
-        errors += _versions(f"{path}.admissionReviewVersions", hook.get("admissionReviewVersions") or [], options)
+        errors += validate_review_versions(
+            f"{path}.admissionReviewVersions",
+            hook.get("admissionReviewVersions") or [],
+            when_absent=f"must specify one of {', '.join(REVIEW_VERSIONS)}",
+            known_version=options.known_version,
+        )
         if options.unique_names and name in seen:
             errors.append(duplicate(f"{path}.name", name))
         if name:
@@ -133,18 +141,3 @@ def _side_effects(path: str, value: str | None, options: _Options) -> Errors:
     if value is None:
         return [required(path, f"must specify one of {', '.join(allowed)}")]
     return [] if value in allowed else [not_supported(path, value, allowed)]
-
-
-def _versions(path: str, versions: Sequence[str], options: _Options) -> Errors:
-    known = ", ".join(_REVIEW_VERSIONS)
-    if not versions:
-        return [required(path, f"must specify one of {known}")]
-    errors: Errors = []
-    for i, version in enumerate(versions):
-        if version in versions[:i]:
-            errors.append(invalid(f"{path}[{i}]", version, "duplicate version"))
-            continue
-        errors += [invalid(f"{path}[{i}]", version, text) for text in names.dns1035_label(version)]
-    if options.known_version and not any(version in _REVIEW_VERSIONS for version in versions):
-        errors.append(invalid(path, versions, f"must include at least one of {known}"))
-    return errors

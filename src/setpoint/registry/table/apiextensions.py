@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from setpoint.registry.apiextensions.definition import DefinitionStrategy, definition_status
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy
 from setpoint.registry.table.rows import definitions, status
 
 RESOURCES: tuple[ServedResource, ...] = (
@@ -14,10 +14,10 @@ RESOURCES: tuple[ServedResource, ...] = (
         singular="customresourcedefinition",
         kind="CustomResourceDefinition",
         namespaced=False,
-        strategy=VersionedSpecStatusStrategy(),
+        strategy=DefinitionStrategy(),
         definitions=definitions("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions", "CustomResourceDefinition"),
         short_names=("crd", "crds"),
         categories=("api-extensions",),
-        subresources=(status("CustomResourceDefinition", StatusStrategy(VersionedSpecStatusStrategy())),),
+        subresources=(status("CustomResourceDefinition", definition_status()),),
     ),
 )

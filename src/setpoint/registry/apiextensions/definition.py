@@ -1,0 +1,182 @@
+"""CustomResourceDefinitions.
+
+The schemas in them are not looked into here. Source: apiextensions-apiserver `pkg/apis/apiextensions/validation`,
+`pkg/apis/apiextensions/v1/defaults.go`, `pkg/registry/customresourcedefinition`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from setpoint.api.machinery import names
+from setpoint.api.machinery.status import FieldError, invalid, required
+from setpoint.registry.admissionregistration.webhook_client import default_client
+from setpoint.registry.apiextensions.conversion import validate_conversion
+from setpoint.registry.apiextensions.versions import validate_parts, validate_versions
+from setpoint.registry.fields import Errors, immutable, one_of
+from setpoint.registry.spec_status import STATUS_METADATA, StatusStrategy, VersionedSpecStatusStrategy, fill
+from setpoint.registry.strategy import Context, Object
+
+_SCOPES = ("Cluster", "Namespaced")
+_NAMES = ("plural", "singular", "kind", "listKind")
+_APPROVAL = "api-approved.kubernetes.io"
+_PROTECTED = ("k8s.io", "kubernetes.io")
+
+Spec = Mapping[str, Any]
+
+
+class DefinitionStrategy(VersionedSpecStatusStrategy):
+    """The main endpoint. Status remembers every version that objects were ever stored in."""
+
+    has_generation: ClassVar[bool] = True
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        given = spec.setdefault("names", {})
+        if given.get("kind"):
+            given["singular"] = given.get("singular") or given["kind"].lower()
+            given["listKind"] = given.get("listKind") or f"{given['kind']}List"
+        fill(spec, "conversion", {"strategy": "None"})
+        default_client((spec["conversion"].get("webhook") or {}).get("clientConfig"))
+
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        obj["status"] = {}
+        _remember_stored(obj)
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        obj["status"] = dict(old.get("status") or {})
+        _remember_stored(obj)
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        name, spec = obj["metadata"].get("name", ""), obj.get("spec") or {}
+        errors: Errors = []
+        if name != f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}":
+            errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+        return errors + _validate_whole(obj) + _approval(obj)
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        new, before = obj.get("spec") or {}, old.get("spec") or {}
+        kinds = ((one.get("names") or {}).get("kind", "") for one in (new, before))
+        plurals = ((one.get("names") or {}).get("plural", "") for one in (new, before))
+        errors = _validate_whole(obj)
+        if _is_established(old):
+            errors += immutable("spec.scope", new.get("scope", ""), before.get("scope", ""))
+            errors += immutable("spec.names.kind", *kinds)
+        errors += immutable("spec.group", new.get("group", ""), before.get("group", ""))
+        errors += immutable("spec.names.plural", *plurals)
+        unapproved = bool(_approval(old))
+        return errors if unapproved else errors + _approval(obj)
+
+
+def _remember_stored(obj: Object) -> None:
+    status = obj["status"]
+    stored = next((version["name"] for version in (obj["spec"].get("versions") or ()) if version.get("storage")), None)
+    known = status.get("storedVersions") or []
+    if stored is not None and stored not in known:
+        status["storedVersions"] = [*known, stored]
+
+
+def _is_established(obj: Object) -> bool:
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
+
+
+def _validate_whole(obj: Object) -> Errors:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    given = spec.get("names") or {}
+    errors = _group("spec.group", spec.get("group", ""))
+    errors += one_of("spec.scope", spec["scope"], _SCOPES) if spec.get("scope") else [required("spec.scope")]
+    if spec.get("preserveUnknownFields"):
+        why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        errors.append(invalid("spec.preserveUnknownFields", True, why))
+    errors += validate_versions("spec.versions", spec.get("versions"))
+    errors += [required(f"spec.names.{field}") for field in _NAMES if not given.get(field)]
+    errors += _validate_names("spec.names", given)
+    errors += validate_parts("spec", spec.get("versions") or ())
+    errors += validate_conversion("spec.conversion", spec.get("conversion"))
+    errors += _validate_names("status.acceptedNames", status.get("acceptedNames") or {})
+    return errors + _stored("status.storedVersions", status.get("storedVersions"), spec.get("versions") or ())
+
+
+def _group(path: str, group: str) -> Errors:
+    if not group:
+        return [required(path)]
+    if messages := names.dns_subdomain(group):
+        return [invalid(path, group, ",".join(messages))]
+    return [] if "." in group else [invalid(path, group, "should be a domain with at least one dot")]
+
+
+def _label(path: str, value: str) -> Errors:
+    messages = names.dns1035_label(value)
+    return [invalid(path, value, ",".join(messages))] if messages else []
+
+
+def _mixed_label(path: str, value: str) -> Errors:
+    messages = names.dns1035_label(value.lower())
+    why = f"may have mixed case, but should otherwise match: {','.join(messages)}"
+    return [invalid(path, value, why)] if messages else []
+
+
+def _validate_names(path: str, given: Spec) -> Errors:
+    errors: Errors = []
+    for field, check in (("plural", _label), ("singular", _label), ("kind", _mixed_label), ("listKind", _mixed_label)):
+        errors += check(f"{path}.{field}", given[field]) if given.get(field) else []
+    for i, name in enumerate(given.get("shortNames") or ()):
+        errors += _label(f"{path}.shortNames[{i}]", name)
+    if given.get("listKind") and given["listKind"] == given.get("kind"):
+        errors.append(invalid(f"{path}.listKind", given["listKind"], "kind and listKind may not be the same"))
+    for i, name in enumerate(given.get("categories") or ()):
+        errors += _label(f"{path}.categories[{i}]", name)
+    return errors
+
+
+def _stored(path: str, stored: Sequence[str] | None, versions: Sequence[Spec]) -> Errors:
+    """A version may not go while objects may be stored in it."""
+    if not stored:
+        return [invalid(path, stored, "must have at least one stored version")]
+    errors: Errors = [
+        invalid(path, stored, f"must have the storage version {version.get('name', '')}")
+        for version in versions
+        if version.get("storage") and version.get("name", "") not in stored
+    ]
+    known = {version.get("name", "") for version in versions}
+    for i, name in enumerate(stored):
+        if name not in known:
+            why = (
+                f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a"
+                f" storage migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
+            )
+            errors.append(invalid(f"{path}[{i}]", name, why))
+    return errors
+
+
+def _approval(obj: Object) -> Errors:
+    """Groups of the Kubernetes community need its word, or the admission that there is none."""
+    group = (obj.get("spec") or {}).get("group", "")
+    if not any(group == domain or group.endswith(f".{domain}") for domain in _PROTECTED):
+        return []
+    word, path = (obj["metadata"].get("annotations") or {}).get(_APPROVAL, ""), f"metadata.annotations[{_APPROVAL}]"
+    intro, see = (
+        f'protected groups must have approval annotation "{_APPROVAL}"',
+        "https://github.com/kubernetes/enhancements/pull/1111",
+    )
+    if not word:
+        return [required(path, f"{intro}, see {see}")]
+    parts = urlsplit(word)
+    if word.startswith("unapproved") or (parts.scheme and parts.netloc):
+        return []
+    return [invalid(path, word, f'{intro} with either a URL or a reason starting with "unapproved", see {see}')]
+
+
+def _validate_status(obj: Object, _old: Object) -> Errors:
+    status = obj.get("status") or {}
+    errors = _validate_names("status.acceptedNames", status.get("acceptedNames") or {})
+    versions = (obj.get("spec") or {}).get("versions") or ()
+    return errors + _stored("status.storedVersions", status.get("storedVersions"), versions)
+
+
+def definition_status() -> StatusStrategy:
+    """The `status` endpoint."""
+    return StatusStrategy(DefinitionStrategy(), keep_metadata=STATUS_METADATA, validate_status=_validate_status)

@@ -1,0 +1,129 @@
+"""The versions of a definition, and what each has: printer columns, subresources, a word of its deprecation.
+
+Where all versions have the same, Kubernetes keeps it once for all and complains of it there; so do we. Source:
+apiextensions-apiserver `pkg/apis/apiextensions/v1/conversion.go`, `pkg/apis/apiextensions/validation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from setpoint.api.machinery import names
+from setpoint.api.machinery.status import invalid, required, too_many
+from setpoint.registry import go_form
+from setpoint.registry.fields import Errors
+
+_TYPES = ("boolean", "date", "integer", "number", "string")
+_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_LONGEST_WARNING = 256
+_MAX_SELECTABLE = 8
+
+Version = Mapping[str, Any]
+
+
+def validate_versions(path: str, versions: Sequence[Version] | None) -> Errors:
+    given = versions or ()
+    errors: Errors = [
+        required(f"{path}[{i}].schema.openAPIV3Schema")
+        for i, version in enumerate(given)
+        if (version.get("schema") or {}).get("openAPIV3Schema") is None
+    ]
+    for i, version in enumerate(given):
+        name = version.get("name", "")
+        if messages := names.dns1035_label(name):
+            errors.append(invalid(f"{path}[{i}].name", name, ",".join(messages)))
+        errors += _deprecation(f"{path}[{i}].deprecationWarning", version)
+        errors += [error for field in _PARTS if not _is_shared(field, given) for error in _part(f"{path}[{i}]", field, version)]
+    shown = None if versions is None else [go_form.of(version, "CustomResourceDefinitionVersion") for version in given]
+    if len({version.get("name", "") for version in given}) != len(given):
+        errors.append(invalid(path, shown, "must contain unique version names"))
+    if sum(1 for version in given if version.get("storage")) != 1:
+        errors.append(invalid(path, shown, "must have exactly one version marked as storage version"))
+    return errors
+
+
+def validate_parts(path: str, versions: Sequence[Version]) -> Errors:
+    """What all versions have in common."""
+    if not versions:
+        return []
+    return [error for field in _PARTS if _is_shared(field, versions) for error in _part(path, field, versions[0])]
+
+
+def _is_shared(field: str, versions: Sequence[Version]) -> bool:
+    return all(version.get(field) == versions[0].get(field) for version in versions)
+
+
+def _part(path: str, field: str, version: Version) -> Errors:
+    value = version.get(field)
+    return _PARTS[field](f"{path}.{field}", value) if value else []
+
+
+def _deprecation(path: str, version: Version) -> Errors:
+    warning = version.get("deprecationWarning")
+    if warning is None:
+        return []
+    errors: Errors = []
+    if not version.get("deprecated"):
+        errors.append(invalid(path, warning, "can only be set for deprecated versions"))
+    if not warning:
+        errors.append(invalid(path, warning, "must not be an empty string"))
+    if len(warning.encode()) > _LONGEST_WARNING:
+        errors.append(invalid(path, warning, f"cannot be more than {_LONGEST_WARNING} characters long"))
+    for i, letter in enumerate(warning):
+        if not letter.isprintable():
+            why = f"must only contain printable UTF-8 characters; non-printable character found at index {i}"
+            return [*errors, invalid(path, warning, why)]
+    return errors
+
+
+def _columns(path: str, columns: Sequence[Version]) -> Errors:
+    return [error for i, column in enumerate(columns) for error in _column(f"{path}[{i}]", column)]
+
+
+def _column(path: str, column: Version) -> Errors:
+    kind, form, where = column.get("type", ""), column.get("format", ""), column.get("jsonPath", "")
+    errors: Errors = [] if column.get("name") else [required(f"{path}.name")]
+    types = f"must be one of {','.join(_TYPES)}"
+    if not kind:
+        errors.append(required(f"{path}.type", types))
+    elif kind not in _TYPES:
+        errors.append(invalid(f"{path}.type", kind, types))
+    if form and form not in _FORMATS:
+        errors.append(invalid(f"{path}.format", form, f"must be one of {','.join(_FORMATS)}"))
+    return errors + (_simple_path(f"{path}.JSONPath", where) if where else [required(f"{path}.JSONPath")])
+
+
+def _simple_path(path: str, value: str) -> Errors:
+    if not value:
+        return [invalid(path, value, "must not be empty")]
+    return [] if value.startswith(".") else [invalid(path, value, "must be a simple json path starting with .")]
+
+
+def _subresources(path: str, subresources: Version) -> Errors:
+    scale = subresources.get("scale")
+    if scale is None:
+        return []
+    errors: Errors = []
+    for field, root in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
+        value, here = scale.get(field, ""), f"{path}.scale.{field}"
+        wrong = _simple_path(here, value) if value else [required(here)]
+        if not wrong and not value.startswith(f"{root}."):
+            wrong = [invalid(here, value, f"should be a json path under {root}")]
+        errors += wrong
+    selector, here = scale.get("labelSelectorPath"), f"{path}.scale.labelSelectorPath"
+    if selector:
+        wrong = _simple_path(here, selector)
+        if not wrong and not selector.startswith((".spec.", ".status.")):
+            wrong = [invalid(here, selector, "should be a json path under either .spec or .status")]
+        errors += wrong
+    return errors
+
+
+def _selectable(path: str, fields: Sequence[Version]) -> Errors:
+    if len(fields) > _MAX_SELECTABLE:
+        return [too_many(path, len(fields), _MAX_SELECTABLE)]
+    return [required(f"{path}[{i}].jsonPath") for i, field in enumerate(fields) if not field.get("jsonPath")]
+
+
+_PARTS: dict[str, Callable[[str, Any], Errors]] = {"subresources": _subresources, "additionalPrinterColumns": _columns, "selectableFields": _selectable}
