@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -210,8 +210,8 @@ def tolerating(seconds: int | None = None, **fields: Any) -> dict[str, Any]:
     return {"key": "maint", "operator": "Exists", "effect": "NoExecute", **limited, **fields}
 
 
-async def tainted(cluster: VirtualCluster, api: Any) -> None:
-    """Pods of every patience on node-1, which is then tainted."""
+async def tainted(cluster: VirtualCluster, api: Any) -> Callable[[float], Awaitable[None]]:
+    """Pods of every patience on node-1, which is then tainted; returns how to go on to so many seconds after that."""
     patience: dict[str, list[dict[str, Any]]] = {
         "plain": [],
         "for-ever": [tolerating()],
@@ -221,8 +221,13 @@ async def tainted(cluster: VirtualCluster, api: Any) -> None:
     for name, tolerations in patience.items():
         await api.make(PODS, name, spec={**SPEC, "nodeName": "node-1", "tolerations": tolerations})
     await cluster.settled()
+    start = cluster.clock.elapsed
     await api.merge("/api/v1/nodes/node-1", {"spec": {"taints": [MAINTENANCE]}})
-    await cluster.settled()
+
+    async def second(number: float) -> None:
+        await cluster.advance(start + number - cluster.clock.elapsed)
+
+    return second
 
 
 async def ending(api: Any) -> set[str]:
@@ -233,8 +238,8 @@ async def ending(api: Any) -> set[str]:
 
 async def test_b51_no_execute_ends_pods_when_their_patience_does(cluster: VirtualCluster, api: Any) -> None:
     seen = await api.watch(f"{PODS}?watch=1&resourceVersion={await api.version(PODS)}")
-    await tainted(cluster, api)
-    await cluster.advance(1)
+    second = await tainted(cluster, api)
+    await second(2)
     assert await ending(api) == {"plain", "zero"}
     reasons: set[str] = set()
     while not reasons:
@@ -243,17 +248,17 @@ async def test_b51_no_execute_ends_pods_when_their_patience_does(cluster: Virtua
         reasons = {found["DisruptionTarget"]} if "DisruptionTarget" in found else set()
     assert reasons == {"DeletionByTaintManager"}
     await seen.close()
-    await cluster.advance(3)
+    await second(4.5)
     assert await ending(api) == {"plain", "zero"}
-    await cluster.advance(3)
+    await second(6.5)
     assert await ending(api) == {"plain", "zero", "five"}
-    await cluster.advance(1000)
+    await second(1000)
     assert await ending(api) == {"plain", "zero", "five"}
 
 
 async def test_b51_an_untainted_node_keeps_its_pods(cluster: VirtualCluster, api: Any) -> None:
-    await tainted(cluster, api)
-    await cluster.advance(3)
+    second = await tainted(cluster, api)
+    await second(3)
     await api.merge("/api/v1/nodes/node-1", {"spec": {"taints": None}})
     await cluster.advance(60)
     assert await ending(api) == {"plain", "zero"}

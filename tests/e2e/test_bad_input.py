@@ -338,7 +338,7 @@ REFUSED: dict[str, tuple[str, str, bytes, int, str, str]] = {
         b'{"metadata":{"name":"x"},"data":{"k":"' + b"a" * 1024 * 1024 + b'a"}}',
         422,
         "Invalid",
-        'ConfigMap "x" is invalid: : Too long: may not be more than 1048576 bytes',
+        'ConfigMap "x" is invalid: []: Too long: may not be more than 1048576 bytes',
     ),
     "a type that it does not read": (
         f"POST {CONFIGMAPS}",
