@@ -59,11 +59,14 @@ def test_the_hash_is_kubernetes_own(version: str, word: str) -> None:
     assert template_hash(msgspec.convert(body, core_v1.PodTemplateSpec)) == word
 
 
-@pytest.mark.parametrize("name", sorted(STRUCTS))
+EMBEDDED = {"v1.VolumeSource", "v1.ProbeHandler"}
+"""Have no schema of their own; they are looked at as parts of others."""
+
+
+@pytest.mark.parametrize("name", sorted(STRUCTS.keys() - EMBEDDED))
 def test_the_table_has_every_field(name: str) -> None:
-    struct = getattr(core_v1, name.removeprefix("v1."), None) or getattr(meta_v1, name.removeprefix("v1."), None)
-    if struct is None:
-        pytest.skip("embedded only: no schema of its own")
+    word = name.removeprefix("v1.")
+    struct = getattr(core_v1, word, None) or getattr(meta_v1, word)
     known = {field.json for field in flattened(name)} - {"managedFields"}  # which the Structs leave out
     assert known == {field.encode_name for field in msgspec.structs.fields(struct)} - {"managedFields"}
 
