@@ -30,7 +30,6 @@ def foreground(options: Options, log_level: str) -> None:
     data.prepare()
     _refuse_second(data)
     pids.claim(data.pid_file("up"))
-    quick_imports.aiohttp_without_system_files()
     try:
         if options.split:
             from setpoint.app.split import run_split

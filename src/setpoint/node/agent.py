@@ -139,7 +139,7 @@ class Agent:
         """Open the kubelet-shaped port, where the options give it a certificate."""
         if self.options.serving_certificate is None:
             return
-        from setpoint.node.server.app import NodeServer
+        from setpoint.node.server.port import NodeServer
 
         server = NodeServer(self, self.options)
         self.port = await server.start()

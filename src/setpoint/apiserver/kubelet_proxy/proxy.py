@@ -6,16 +6,16 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import aiohttp
-from aiohttp import web
+from typing import TYPE_CHECKING, Any
 
 from setpoint.api.machinery.status import StatusError, bad_request, not_found
-from setpoint.apiserver.http import Carrier
 from setpoint.apiserver.kubelet_proxy import options
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
+
+if TYPE_CHECKING:
+    import aiohttp
+    from aiohttp import web
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _CONNECT = 10.0  # seconds to reach a node
@@ -51,6 +51,10 @@ class KubeletProxy:
 
     async def stream(self, request: Request, pod: Mapping[str, Any], kind: str) -> Response:
         """Exec or attach (`kind`): relay WebSocket frames between the client and the node until either ends."""
+        from aiohttp import web
+
+        from setpoint.apiserver.aiohttp_carrier import Carrier
+
         container = options.container_of(pod, request.parameter("container"))
         options.host_of(pod)
         options.check_streams(request, command_needed=kind == "exec")
@@ -84,6 +88,8 @@ class KubeletProxy:
     async def _upgrade(
         self, pod: Mapping[str, Any], url: str, query: Sequence[tuple[str, str]], protocol: str
     ) -> aiohttp.ClientWebSocketResponse:
+        import aiohttp
+
         try:
             return await self._sessions().ws_connect(url, params=query, protocols=(protocol,), max_msg_size=0, autoclose=False)
         except aiohttp.WSServerHandshakeError as error:
@@ -94,12 +100,16 @@ class KubeletProxy:
     async def _reach(
         self, pod: Mapping[str, Any], call: Callable[[aiohttp.ClientSession], Awaitable[aiohttp.ClientResponse]]
     ) -> aiohttp.ClientResponse:
+        import aiohttp
+
         try:
             return await call(self._sessions())
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _unreachable(pod, error) from error
 
     def _sessions(self) -> aiohttp.ClientSession:
+        import aiohttp
+
         if self._session is None:
             context = ssl.create_default_context(cafile=str(self._ca_file))
             context.load_cert_chain(self._pair.certificate, self._pair.key)
@@ -131,6 +141,7 @@ async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 async def _relay(client: web.WebSocketResponse, node: aiohttp.ClientWebSocketResponse) -> None:
     """Pass frames both ways until one side ends; then end the other. Cancellation closes both."""
+    import aiohttp
 
     async def up() -> None:
         async for message in client:

@@ -4,7 +4,6 @@ server.
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from typing import TYPE_CHECKING
 
@@ -18,29 +17,6 @@ from setpoint.node.server.streams import attach, exec_
 
 if TYPE_CHECKING:
     from setpoint.node.agent import Agent
-
-
-class NodeServer:
-    """`start` binds the port, `run` serves until cancelled."""
-
-    def __init__(self, agent: Agent, options: AgentOptions) -> None:
-        self._options = options
-        self._app = make_app(agent, options)
-        self._runner = web.AppRunner(self._app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
-
-    async def start(self) -> int:
-        """The port that it listens on; raises OSError."""
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, self._options.address, self._options.port, ssl_context=tls_context(self._options))
-        await site.start()
-        return int(self._runner.addresses[0][1])
-
-    async def run(self) -> None:
-        """Serve; cancelled, break off what still streams."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            await self._runner.cleanup()
 
 
 def make_app(agent: Agent, options: AgentOptions) -> web.Application:

@@ -1,0 +1,208 @@
+"""aiohttp's side of the HTTP adapter: connections whose requests are not of the plain form (see `heads.py`).
+
+WebSocket upgrades, chunked bodies, `Expect`, HTTP/1.0, and all that is malformed. Imported when the first of them comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+from aiohttp import web
+from aiohttp.http_exceptions import LineTooLong
+from aiohttp.web_protocol import RequestHandler
+from msgspec import Struct
+from multidict import CIMultiDict
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.authentication import certificates
+from setpoint.apiserver.connection import (
+    BODY_TIMEOUT,
+    MAX_BODY,
+    MAX_HEADER,
+    STALLED_WRITE,
+    Server,
+    compressed,
+    too_large,
+    too_late,
+)
+from setpoint.apiserver.request import Request, Response, error_response
+from setpoint.kit import logs
+
+log = logs.get_logger("apiserver.http")
+
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+class Carrier(Struct):
+    """What a handler that takes over the connection (exec, attach) gets: aiohttp's request; it leaves its answer here."""
+
+    request: web.BaseRequest
+    response: web.StreamResponse | None = None
+
+
+class Protocols(web.Server):
+    """aiohttp's protocol factory, for the pipeline of `server`, which also tells streams that their connection is lost."""
+
+    def __init__(self, server: Server) -> None:
+        self._options: dict[str, Any] = {
+            "access_log": None,
+            "tcp_keepalive": True,
+            "keepalive_timeout": 180,
+            "max_line_size": MAX_HEADER,
+            "max_field_size": MAX_HEADER,
+            "lingering_time": 2.0,
+            "auto_decompress": False,  # Kubernetes takes bodies as they are
+        }
+        super().__init__(self._serve, **self._options)
+        self._pipeline = server
+        self._streams: dict[RequestHandler, asyncio.Task[Any]] = {}
+        self._lost: set[RequestHandler] = set()
+
+    def __call__(self) -> RequestHandler:
+        return _Connection(self, loop=asyncio.get_running_loop(), **self._options)
+
+    def streaming(self, protocol: RequestHandler) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._streams[protocol] = task
+
+    def ended(self, protocol: RequestHandler) -> None:
+        self._streams.pop(protocol, None)
+        self._lost.discard(protocol)
+
+    def was_lost(self, protocol: RequestHandler) -> bool:
+        return protocol in self._lost
+
+    def end_streams(self) -> None:
+        for protocol, task in list(self._streams.items()):
+            self._lost.add(protocol)
+            task.cancel()
+
+    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
+        task = self._streams.get(handler)
+        if task is not None and not task.done():
+            self._lost.add(handler)
+            task.cancel()
+        super().connection_lost(handler, exc)
+
+    async def _serve(self, carried: web.BaseRequest) -> web.StreamResponse:
+        if _BAD_ESCAPE.search(carried.raw_path):
+            return _no_http(400)
+        try:
+            request = await self._request(carried)
+        except StatusError as error:
+            return _answer(error_response(error))
+        response = await self._pipeline.handle(request)
+        if response.stream is not None:
+            return await self._stream(carried, response, response.stream)
+        if request.carrier.response is not None:
+            taken: web.StreamResponse = request.carrier.response
+            return taken
+        return _answer(await compressed(response, request.header("accept-encoding")))
+
+    async def _request(self, carried: web.BaseRequest) -> Request:
+        transport = carried.transport
+        peer = transport.get_extra_info("peercert") if transport is not None else None
+        headers = {name.lower(): value for name, value in carried.headers.items()}
+        user = await self._pipeline.user_of(headers.get("authorization", ""), certificates.user_of(peer))
+        raw_path, _, raw_query = carried.raw_path.partition("?")
+        return Request(
+            method=carried.method,
+            path=unquote(raw_path) if "%" in raw_path else raw_path,
+            query=parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
+            headers=headers,
+            body=await _body(carried) if carried.body_exists else b"",
+            user=user,
+            carrier=Carrier(carried),
+        )
+
+    async def _stream(self, carried: web.BaseRequest, response: Response, stream: AsyncIterator[bytes]) -> web.StreamResponse:
+        """Send pieces as they come, until the stream ends, the client goes, or it stops reading."""
+        answer = web.StreamResponse(status=response.status, headers=_headers(response))
+        answer.enable_chunked_encoding()
+        protocol = carried.protocol
+        self.streaming(protocol)
+        try:
+            await answer.prepare(carried)
+            async for piece in stream:
+                async with asyncio.timeout(STALLED_WRITE):
+                    await answer.write(piece)
+            await answer.write_eof()
+        except (ConnectionError, TimeoutError):
+            carried.protocol.force_close()
+        except asyncio.CancelledError:
+            if not self.was_lost(protocol):
+                raise
+            _uncancel()
+        finally:
+            self.ended(protocol)
+            if (close := getattr(stream, "aclose", None)) is not None:
+                await close()
+        return answer
+
+
+class _Connection(RequestHandler):
+    """aiohttp's protocol, whose answers to what is no HTTP are those of Go's server: short, and without an echo."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        text = message or ""
+        log.debug("malformed request", peer=request.remote, error=text.partition("\n")[0])
+        if isinstance(exc, LineTooLong) or text.startswith("Too many headers"):
+            return _no_http(431)
+        return _no_http(400, ": missing required Host header" if "'Host'" in text else "")
+
+
+async def _body(carried: web.BaseRequest) -> bytes:
+    """The whole body; raises StatusError 413 beyond MAX_BODY, 408 when it does not arrive in time, 400 when it breaks off."""
+    if (carried.content_length or 0) > MAX_BODY:
+        raise too_large()
+    if carried.headers.get("Expect", "").lower() == "100-continue":
+        await carried.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        carried.writer.output_size = 0  # nothing of the answer itself
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            while piece := await carried.content.readany():
+                size += len(piece)
+                if size > MAX_BODY:
+                    raise too_large()
+                pieces.append(piece)
+    except TimeoutError:
+        raise too_late() from None
+    except (ValueError, ConnectionError, web.RequestPayloadError) as error:
+        raise StatusError(400, "BadRequest", f"cannot read the request body: {error}") from error
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _no_http(code: int, reason: str = "") -> web.Response:
+    """The last answer on a connection that does not speak HTTP as it should."""
+    phrase = {400: "Bad Request", 431: "Request Header Fields Too Large"}[code]
+    answer = web.Response(status=code, text=f"{code} {phrase}{reason}")
+    answer.force_close()
+    return answer
+
+
+def _headers(response: Response) -> CIMultiDict[str]:
+    headers = CIMultiDict(response.all_headers() if response.warnings else response.headers)
+    headers.setdefault("Cache-Control", "no-cache, private")
+    return headers
+
+
+def _answer(response: Response) -> web.Response:
+    return web.Response(status=response.status, headers=_headers(response), body=response.body or b"")
+
+
+def _uncancel() -> None:
+    if (task := asyncio.current_task()) is not None:
+        task.uncancel()

@@ -1,0 +1,300 @@
+"""One client connection, for requests of the plain form (see `heads.py`): parsed, answered, streamed without a library between.
+
+A connection works on one request at a time; pipelined ones wait in its buffer. A request that is not plain hands the whole
+connection over, with what was read of it, to aiohttp. When the client goes, a stream ends at once; any other request is finished,
+since its write may already be under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator, Collection
+from typing import Protocol
+from urllib.parse import parse_qs, unquote
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver import heads
+from setpoint.apiserver.authentication import certificates
+from setpoint.apiserver.request import Request, Response, error_response
+from setpoint.kit import logs
+
+log = logs.get_logger("apiserver.http")
+
+MAX_BODY = 3 * 1024 * 1024  # bytes, as kube-apiserver's MaxRequestBodyBytes
+MAX_HEADER = 1024 * 1024  # bytes of a request's head, as Go's DefaultMaxHeaderBytes
+BODY_TIMEOUT = 60.0  # seconds in which a body must have arrived
+STALLED_WRITE = 60.0  # seconds after which a reader that takes nothing is cut off
+_READ_AHEAD = 256 * 1024  # bytes read while a request is worked on
+_COMPRESS_FROM = 128 * 1024  # bytes; smaller answers are not worth it, as in kube-apiserver
+_JOIN_UP_TO = 64 * 1024  # bytes; a bigger body is not copied behind its head
+
+
+class Server(Protocol):
+    """What a connection needs of its server."""
+
+    connections: set[Connection]
+
+    async def user_of(self, authorization: str, certificate_user: UserInfo | None) -> UserInfo:
+        """Who asks; raises StatusError 401."""
+
+    async def handle(self, request: Request) -> Response:
+        """The pipeline; raises nothing but cancellation."""
+
+    def take_over(self, transport: asyncio.Transport, data: bytes) -> None:
+        """Serve the rest of a connection, of which `data` was read."""
+
+
+class Connection(asyncio.Protocol):
+    """The state of one connection. `idle_since` is the loop's time of its last answer; None while it works."""
+
+    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop) -> None:
+        self._server = server
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._head: heads.Head | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._streaming = False
+        self._certificate_user: UserInfo | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self.idle_since: float | None = loop.time()
+
+    # --- what the transport tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]  # a server's transports read and write
+        self._certificate_user = certificates.user_of(transport.get_extra_info("peercert"))
+        self._server.connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if self._task is None:
+            self._advance()
+        elif len(self._buffer) > _READ_AHEAD and self._transport is not None:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        """The client sends no more: TLS and Go's server end the connection then."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._forget()
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_exception(ConnectionResetError("the client is gone"))
+        if self._streaming:
+            self.end_stream()
+
+    def pause_writing(self) -> None:
+        if self._writable is None:
+            self._writable = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        writable, self._writable = self._writable, None
+        if writable is not None and not writable.done():
+            writable.set_result(None)
+
+    # --- what the server asks
+
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        """The request being worked on."""
+        return self._task
+
+    def end_stream(self) -> None:
+        """End a watch or log that is being streamed."""
+        if self._streaming and self._task is not None:
+            self._task.cancel()
+
+    def close(self) -> None:
+        """Close the connection once what was written has gone out."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _forget(self) -> None:
+        self._server.connections.discard(self)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    # --- requests
+
+    def _advance(self) -> None:
+        """Begin the next request, if it is there as a whole."""
+        if self._head is None and not self._parse():
+            return
+        head = self._head
+        if head is None:
+            return
+        if len(self._buffer) < head.length:
+            if self._deadline is None:
+                self._deadline = self._loop.call_later(BODY_TIMEOUT, self._refuse, too_late())
+            return
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        body = bytes(self._buffer[: head.length]) if head.length else b""
+        del self._buffer[: head.length]
+        self._head = None
+        self.idle_since = None
+        # the task's life is this connection's, which ends it; a group per server would cost every request two callbacks
+        self._task = self._loop.create_task(self._serve(head, body))
+
+    def _parse(self) -> bool:
+        """Take a head off the buffer; False when there is none, or the connection is another's now."""
+        if not self._buffer:
+            return False
+        end = self._buffer.find(b"\r\n\r\n")
+        head = heads.parse(bytes(self._buffer[:end])) if 0 <= end <= MAX_HEADER else None
+        if head is None or head.length > MAX_BODY:
+            self._hand_over()  # also a head in pieces: rare, and as often as not the beginning of something malformed
+            return False
+        del self._buffer[: end + 4]
+        self._head = head
+        return True
+
+    def _refuse(self, error: StatusError) -> None:
+        """Answer without having read the request, which makes the connection useless."""
+        self._write(error_response(error), head_only=False, keep=False)
+        self.close()
+
+    def _hand_over(self) -> None:
+        transport, data = self._transport, bytes(self._buffer)
+        if transport is None:
+            return
+        self._forget()
+        self._transport = None
+        self._server.take_over(transport, data)
+
+    async def _serve(self, head: heads.Head, body: bytes) -> None:
+        keep = head.keep
+        try:
+            keep = await self._answer(head, body) and keep
+        except ConnectionError:
+            keep = False
+        except TimeoutError:  # the client takes nothing
+            keep = False
+            self.abort()
+        except asyncio.CancelledError:
+            keep = False  # by us alone: the client is gone, or the server stops
+        except Exception:  # an error of the carrier's own ends the connection, not the server
+            log.exception("connection failed", method=head.method, target=head.target)
+            keep = False
+        self._done(keep=keep)
+
+    def _done(self, *, keep: bool) -> None:
+        self._task = None
+        self.idle_since = self._loop.time()
+        if not keep:
+            self.close()
+        elif self._transport is not None:
+            self._transport.resume_reading()
+            if self._buffer:
+                self._advance()
+
+    async def _answer(self, head: heads.Head, body: bytes) -> bool:
+        """Write the answer; tell whether the connection can be used again."""
+        try:
+            user = await self._server.user_of(head.headers.get("authorization", ""), self._certificate_user)
+        except StatusError as error:
+            return self._write(error_response(error), head_only=head.method == "HEAD", keep=head.keep)
+        response = await self._server.handle(_request(head, body, user))
+        if response.stream is not None:
+            return await self._stream(response, response.stream)
+        response = await compressed(response, head.headers.get("accept-encoding", ""))
+        alive = self._write(response, head_only=head.method == "HEAD", keep=head.keep)
+        if self._writable is not None:
+            await self._writable_again()
+        return alive
+
+    def _write(self, response: Response, *, head_only: bool, keep: bool) -> bool:
+        transport = self._transport
+        if transport is None:
+            return False
+        body = response.body or b""
+        head = heads.answer(response.status, _headers(response), len(body), keep=keep)
+        if head_only or not body:
+            transport.write(head)
+        elif len(body) < _JOIN_UP_TO:
+            transport.write(head + body)
+        else:
+            transport.writelines((head, body))
+        return True
+
+    async def _stream(self, response: Response, stream: AsyncIterator[bytes]) -> bool:
+        """Send pieces as they come, until the stream ends, the client goes, or it stops reading."""
+        self._streaming = True
+        try:
+            self._send(heads.answer(response.status, _headers(response), None))
+            async for piece in stream:
+                self._send(b"%x\r\n%b\r\n" % (len(piece), piece))
+                if self._writable is not None:
+                    await self._writable_again()
+            self._send(b"0\r\n\r\n")
+        finally:
+            self._streaming = False
+            if (close := getattr(stream, "aclose", None)) is not None:
+                await close()
+        return True
+
+    def _send(self, data: bytes) -> None:
+        if self._transport is None:
+            raise ConnectionResetError("the client is gone")
+        self._transport.write(data)
+
+    async def _writable_again(self) -> None:
+        writable = self._writable
+        if writable is not None:
+            async with asyncio.timeout(STALLED_WRITE):
+                await writable
+
+
+def _request(head: heads.Head, body: bytes, user: UserInfo) -> Request:
+    path, _, query = head.target.partition("?")
+    return Request(
+        method=head.method,
+        path=unquote(path) if "%" in path else path,
+        query=parse_qs(query, keep_blank_values=True) if query else {},
+        headers=head.headers,
+        body=body,
+        user=user,
+    )
+
+
+def _headers(response: Response) -> list[tuple[str, str]]:
+    return response.all_headers() if response.warnings else [*response.headers.items()]
+
+
+async def compressed(response: Response, accepted: str) -> Response:
+    """The answer as it goes out: big bodies packed, where the client takes that."""
+    body = response.body or b""
+    if len(body) < _COMPRESS_FROM or not _accepts_gzip(accepted) or "Content-Encoding" in response.headers:
+        return response
+    packed = await asyncio.get_running_loop().run_in_executor(None, gzip.compress, body, 1)
+    headers = {**response.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    return Response(response.status, headers, packed, warnings=response.warnings)
+
+
+def _accepts_gzip(accepted: str) -> bool:
+    return any(word.split(";")[0].strip() == "gzip" for word in accepted.split(","))
+
+
+def too_large() -> StatusError:
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY}")
+
+
+def too_late() -> StatusError:
+    return StatusError(408, "Timeout", "the request body did not arrive in time", {})
+
+
+async def finished(connections: Collection[Connection], grace: float) -> None:
+    """Wait until the requests of `connections` are answered, `grace` seconds at the most."""
+    tasks = [each.task for each in connections if each.task is not None]
+    if tasks:
+        await asyncio.wait(tasks, timeout=grace)

@@ -1,0 +1,102 @@
+"""HTTP/1.1 request heads, read fast and strictly, and the heads of answers.
+
+Only the plain form is read here: a known method, HTTP/1.1, well-formed headers, a body of declared length. Everything else —
+chunked bodies, upgrades, `Expect`, HTTP/1.0, whatever is malformed — is `None`, and aiohttp, which knows all of it, takes over.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+
+from msgspec import Struct
+
+_METHODS = {method.encode(): method for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")}
+_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+#: headers whose meaning is left to aiohttp
+_SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
+_TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*")  # ASCII, its escapes sound
+_names: dict[bytes, str] = {}
+_MAX_NAMES = 500
+
+
+class Head(Struct):
+    """The head of a request. `length` is that of its body, `keep` whether the connection goes on after the answer."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    length: int
+    keep: bool
+
+
+def parse(data: bytes) -> Head | None:
+    """The head in `data` (without its empty line); None when it is not of the plain form."""
+    first, *lines = data.split(b"\r\n")
+    words = first.split(b" ")
+    if len(words) != 3 or words[2] != b"HTTP/1.1" or _TARGET.fullmatch(words[1]) is None:
+        return None
+    method, headers = _METHODS.get(words[0]), _headers(lines)
+    if method is None or headers is None or "host" not in headers or not _SPECIAL.isdisjoint(headers):
+        return None
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdigit()):
+        return None
+    return Head(method, words[1].decode("ascii"), headers, int(length), headers.get("connection", "").lower() != "close")
+
+
+def _headers(lines: Iterable[bytes]) -> dict[str, str] | None:
+    headers: dict[str, str] = {}
+    for line in lines:
+        raw, colon, value = line.partition(b":")
+        name = _names.get(raw) or _name(raw)
+        if not colon or not name or _BAD_VALUE.search(value) is not None:
+            return None
+        if name in headers and name in ("content-length", "host"):
+            return None
+        headers[name] = value.strip(b" \t").decode("utf-8", "surrogateescape")
+    return headers
+
+
+def _name(raw: bytes) -> str:
+    """A header's name in lower case; empty when it is none. Names are few and are remembered."""
+    if _NAME.fullmatch(raw) is None:
+        return ""
+    name = raw.decode("ascii").lower()
+    if len(_names) < _MAX_NAMES:
+        _names[raw] = name
+    return name
+
+
+def answer(status: int, headers: Iterable[tuple[str, str]], length: int | None, *, keep: bool = True) -> bytes:
+    """The head of an answer; with `length` None its body is chunked."""
+    size = b"Transfer-Encoding: chunked\r\n" if length is None else b"Content-Length: %d\r\n" % length
+    if status in (204, 304):
+        size = b""
+    close = b"" if keep else b"Connection: close\r\n"
+    return b"%b%b%bDate: %b\r\n\r\n" % (_fixed(status, tuple(headers)), size, close, _date(int(time.time())))
+
+
+@lru_cache(maxsize=512)
+def _fixed(status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
+    """What an answer's head begins with: the same for most answers."""
+    phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
+    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {_one_line(value)}" for name, value in headers)]
+    if all(name.lower() != "cache-control" for name, _ in headers):
+        lines.append("Cache-Control: no-cache, private")
+    return "\r\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
+
+
+def _one_line(value: str) -> str:
+    """A header's value cannot end its line: whatever it was made from."""
+    return value.replace("\r", " ").replace("\n", " ").replace("\0", " ")
+
+
+@lru_cache(maxsize=2)
+def _date(second: int) -> bytes:
+    return formatdate(second, usegmt=True).encode()
