@@ -135,6 +135,7 @@ async def test_volumes_lie_at_their_paths_and_follow_their_sources(rig: Rig) -> 
     assert await cat("/etc/info/labels") == 'app="web"'
     assert await cat("/scratch/file") == "shared\n"
     assert "Read-only" in await rig.kubectl("exec", "p", "-c", "c", "--", "touch", "/etc/key/x", ok=False)
+    assert "Read-only" in await rig.kubectl("exec", "p", "-c", "c", "--", "touch", "/etc/cfg/x", ok=False), "never writable"
     assert untouched(), "the host is not touched"
     await rig.admin.patch(CONFIGMAPS, "cfg", {"data": {"a": "changed"}}, "default")
     for _ in range(50):

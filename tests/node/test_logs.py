@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import pytest
+
 from setpoint.kit.clock import RealClock
+from setpoint.node import logs
 from setpoint.node.logs import LogOptions, read
 
 LOG = b"".join(b"2030-03-17T17:46:4%d.000000000Z %s F line %d\n" % (n, b"stderr" if n == 3 else b"stdout", n) for n in range(10))
@@ -53,3 +57,33 @@ async def test_parts_of_a_line_come_together(tmp_path: Path) -> None:
     path = tmp_path / "0.log"
     path.write_bytes(b"2030-03-17T17:46:40.0Z stdout P half \n2030-03-17T17:46:40.0Z stdout F whole\n")
     assert await _read(path, LogOptions()) == b"half whole\n"
+
+
+async def test_what_is_written_right_before_a_rotation_is_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "0.log"
+    path.write_bytes(LOG)
+    old = path.open("ab")
+
+    looks = iter([True, True, True])
+    seen = b""
+
+    class Clock(RealClock):
+        async def sleep(self, seconds: float) -> None:
+            path.rename(tmp_path / "0.log.1")
+            path.write_bytes(b"2030-03-17T17:46:51.000000000Z stdout F after\n")
+            await super().sleep(seconds)
+
+    told = logs._rotated
+
+    def rotated(file: io.FileIO, place: str) -> bool:
+        found = told(file, place)
+        if found and not old.closed:
+            old.write(b"2030-03-17T17:46:50.000000000Z stdout F late\n")
+            old.close()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logs, "_rotated", rotated)
+        async for chunk in read(str(path), LogOptions(follow=True), Clock(), lambda: next(looks, False)):
+            seen += chunk
+    assert seen.endswith(b"line 9\nlate\nafter\n")

@@ -103,3 +103,12 @@ async def test_grpc_health(status: int, ok: bool, text: str) -> None:
         server.close()
     assert (outcome.ok, outcome.message) == (ok, text)
     assert asked == [b"\x0a\x03svc"]
+
+
+async def test_names_and_headers_that_no_request_can_have_fail_the_probe_and_nothing_else() -> None:
+    assert not (await connect("x" * 80 + ".example", 80, 1.0)).ok
+    container = convert({"name": "c"}, Container)
+    action = convert({"port": 80, "httpHeaders": [{"name": "X", "value": "a\nb"}]}, HTTPGetAction)
+    http = Http()
+    assert not (await http.get(container, action, "127.0.0.1", 1.0, "kube-probe/1.36")).ok
+    await http.close()

@@ -87,7 +87,7 @@ class Http:
         except TimeoutError:
             what = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
             return Outcome(ok=False, message=f'Get "{url}": {what}')
-        except aiohttp.ClientError as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             return Outcome(ok=False, message=f'Get "{url}": {error or "EOF"}')
         if 200 <= answer.status < 400:
             return Outcome(ok=True, message=body.decode(errors="replace"))
@@ -101,7 +101,8 @@ class Http:
             context.check_hostname = False  # a probe asks whether something answers, not who it is
             context.verify_mode = ssl.CERT_NONE
             connector = aiohttp.TCPConnector(ssl=context, force_close=True, limit=0)
-            self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
+            jar = aiohttp.DummyCookieJar()  # no probe may carry another one's cookies
+            self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False, cookie_jar=jar)
         return self._session
 
     async def close(self) -> None:
@@ -138,5 +139,7 @@ async def connect(host: str, port: int, seconds: float) -> Outcome:
         return Outcome(ok=False, message=f"dial tcp {where}: i/o timeout")
     except OSError as error:
         return Outcome(ok=False, message=f"dial tcp {where}: connect: {_reason(error)}")
+    except UnicodeError as error:  # no host can have such a name
+        return Outcome(ok=False, message=f"dial tcp: lookup {host}: {error}")
     writer.close()
     return Outcome(ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from setpoint.api.types.core_v1 import CONFIGMAPS, SECRETS, ConfigMap, Container, Pod, Secret
+from setpoint.api.types.core_v1 import CONFIGMAPS, SECRETS, ConfigMap, Container, Pod, Secret, Volume
 from setpoint.node.downward import Surroundings
 from setpoint.node.environment import Environment, config_error, environment_of, expand
 from setpoint.node.runtime import ContainerSpec, Image, VolumeMount
@@ -100,6 +100,7 @@ class Launcher:
         self, pod: Pod, container: Container, attempt: int, environment: Mapping[str, str], around: Surroundings
     ) -> list[VolumeMount]:
         mounts = []
+        api_data = {volume.name for volume in pod.spec.volumes if is_api_data(volume)}
         for mount in container.volume_mounts:
             if mount.name not in self.volumes:
                 raise config_error(f'cannot find volume "{mount.name}" to mount into container "{container.name}"')
@@ -107,7 +108,7 @@ class Launcher:
             part = expand(mount.sub_path_expr, environment) if mount.sub_path_expr else mount.sub_path
             if part:
                 source = sub_path.resolve(source, part, mount=mount.name)
-            mounts.append(VolumeMount(mount.name, source, mount.mount_path, mount.read_only))
+            mounts.append(VolumeMount(mount.name, source, mount.mount_path, mount.read_only or mount.name in api_data))
         taken = {mount.target for mount in mounts}
         mounts.append(VolumeMount("termination-log", self._termination(container, attempt), _message_path(container)))
         if "/etc/hosts" not in taken and not pod.spec.host_network and os.path.exists("/etc/hosts"):
@@ -143,6 +144,11 @@ class Launcher:
             file.write("\n".join(lines) + "\n")
         os.chmod(path, 0o644)
         return path
+
+
+def is_api_data(volume: Volume) -> bool:
+    """Whether it shows what the API server holds: containers may only read it (kubelet mounts such volumes read-only)."""
+    return any(part is not None for part in (volume.config_map, volume.secret, volume.projected, volume.downward_api))
 
 
 def hostname(pod: Pod) -> str:
@@ -185,10 +191,13 @@ def _first(*values: int | None) -> int | None:
 
 
 def termination_message(directory: str, container: Container, attempt: int, exit_code: int, log: str) -> str:
-    """What the container left at its termination message path; the end of its log when policy says so and it left nothing."""
+    """What the container left at its termination message path (of more than the limit, the end, as kubelet); the end of its log
+    when policy says so and it left nothing.
+    """
     text = ""
     try:
         with open(termination_path(directory, container.name, attempt), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TERMINATION_LIMIT))
             text = file.read(TERMINATION_LIMIT).decode(errors="replace")
     except OSError:
         pass

@@ -79,7 +79,7 @@ async def _read(path: str, options: LogOptions, clock: Clock, running: Callable[
     if file is None:
         return
     try:
-        entries = _Entries(options)
+        entries, rotated = _Entries(options), False
         if options.tail >= 0:
             await asyncio.get_running_loop().run_in_executor(None, _seek_tail, file, options.tail)
         while True:
@@ -92,10 +92,12 @@ async def _read(path: str, options: LogOptions, clock: Clock, running: Callable[
                 continue
             if not options.follow:
                 return
-            if _rotated(file, path):
+            if rotated:
                 file.close()
-                file = io.FileIO(path, "rb")
+                file, rotated = io.FileIO(path, "rb"), False
                 continue
+            if rotated := _rotated(file, path):
+                continue  # first what was written to the old file between the last read and the rotation
             if not alive:
                 return
             await clock.sleep(_POLL)

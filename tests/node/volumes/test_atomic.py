@@ -38,3 +38,24 @@ def test_paths_that_lead_out_are_refused(tmp_path: Path, path: str) -> None:
     with pytest.raises(atomic.UnsafePath):
         atomic.write(str(tmp_path / "v"), {path: File(b"", 0o644)})
     assert sorted(entry.name for entry in tmp_path.iterdir()) in ([], ["v"])
+
+
+def test_a_link_that_is_not_ours_leads_nowhere(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kept").touch()
+    for target in (str(other), "..", "../other", "x/.."):
+        folder = tmp_path / "v"
+        folder.mkdir(exist_ok=True)
+        (folder / "..data").unlink(missing_ok=True)
+        (folder / "..data").symlink_to(target)
+        assert atomic.write(str(folder), {"a": File(b"1", 0o644)})
+    assert (other / "kept").exists()
+
+
+def test_a_writer_that_was_killed_before_the_links_is_made_up_for(tmp_path: Path) -> None:
+    folder = tmp_path / "v"
+    atomic.write(str(folder), {"a": File(b"1", 0o644)})
+    (folder / "a").unlink()
+    atomic.write(str(folder), {"a": File(b"1", 0o644)})
+    assert (folder / "a").read_bytes() == b"1"

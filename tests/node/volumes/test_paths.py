@@ -26,6 +26,15 @@ def test_a_sub_path_stays_inside_whatever_links_say(tmp_path: Path) -> None:
             sub_path.resolve(str(volume), bad, mount="v")
 
 
+def test_a_sub_path_is_made_with_the_mode_of_its_volume(tmp_path: Path) -> None:
+    volume = tmp_path / "v"
+    volume.mkdir()
+    volume.chmod(0o777)
+    sub_path.resolve(str(volume), "a/b", mount="v")
+    assert (volume / "a").stat().st_mode & 0o777 == 0o777
+    assert (volume / "a/b").stat().st_mode & 0o777 == 0o777, "a container that runs as another user writes there"
+
+
 def test_host_paths_are_checked_by_type(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert host_path.prepare(str(tmp_path / "file"), "File")

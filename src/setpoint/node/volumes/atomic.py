@@ -42,8 +42,9 @@ def write(folder: str, payload: Mapping[str, File]) -> bool:
     payload = {check_path(path): file for path, file in payload.items()}
     os.makedirs(folder, mode=0o755, exist_ok=True)
     link = os.path.join(folder, DATA)
-    old = os.path.join(folder, os.readlink(link)) if os.path.islink(link) else ""
+    old = _data_of(folder)
     if old and _same(old, payload):
+        _links(folder, {path.split("/")[0] for path in payload})  # who wrote it may have been killed before the links
         return False
     fresh = _write_data(folder, payload)
     temporary = os.path.join(folder, "..data_tmp")
@@ -55,6 +56,13 @@ def write(folder: str, payload: Mapping[str, File]) -> bool:
     if old:
         shutil.rmtree(old, ignore_errors=True)
     return True
+
+
+def _data_of(folder: str) -> str:
+    """Where `..data` points to; "" without one. A link that is not ours never leads out of the folder."""
+    link = os.path.join(folder, DATA)
+    name = os.path.basename(os.readlink(link)) if os.path.islink(link) else ""
+    return "" if name in {"", ".", ".."} else os.path.join(folder, name)
 
 
 def written(folder: str) -> bool:

@@ -19,8 +19,17 @@ def resolve(volume: str, sub_path: str, *, mount: str) -> str:
     if place != root and not place.startswith(root + "/"):
         raise _refuse(mount, f"subPath {sub_path} leads out of the volume")
     if not os.path.exists(place):
-        os.makedirs(place, mode=0o750, exist_ok=True)
+        _make(place, os.stat(root).st_mode & 0o7777)
     return place
+
+
+def _make(place: str, mode: int) -> None:
+    """With the volume's own mode at every level, as kubelet: the container may run as another user."""
+    above = os.path.dirname(place)
+    if not os.path.exists(above):
+        _make(above, mode)
+    os.mkdir(place)
+    os.chmod(place, mode)
 
 
 def _refuse(mount: str, message: str) -> ContainerError:
