@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -84,6 +85,57 @@ async def test_a_put_that_is_tried_again_starts_from_its_body(api: Api, monkeypa
         put = await api("PUT /api/v1/namespaces/d/services/s", {**service, "spec": {"type": "NodePort", "ports": [{"port": 80}]}})
     assert put["spec"]["ports"][0]["nodePort"]
     assert asked == []
+
+
+async def test_what_a_crash_left_allocated_is_given_back(api: Api) -> None:
+    allocator = ServiceAllocator(api.store)
+    api.pipeline = Pipeline(allocator.hook_into(RESOURCES), api.store, api.clock, schemas=api.pipeline.bodies._schemas)
+    body = {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30001}]}}
+    service = await api("POST /api/v1/namespaces/d/services", body)
+    assert await allocator.repair() == 0
+    await api.store.delete("services/d/s")  # and no more: the server died
+    assert await allocator.repair() == 2
+    assert await api.store.head(f"ipaddresses.networking.k8s.io/{service['spec']['clusterIP']}") is None
+    assert await api.store.head("servicenodeports/30001") is None
+
+
+async def test_a_cancelled_write_that_happens_keeps_what_it_took(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.pipeline = Pipeline(
+        ServiceAllocator(api.store).hook_into(RESOURCES), api.store, api.clock, schemas=api.pipeline.bodies._schemas
+    )
+    create = api.store.create
+
+    async def slow(key: str, *arguments: Any, **options: Any) -> Any:
+        record = await create(key, *arguments, **options)
+        if key == "services/d/s":
+            raise asyncio.CancelledError
+        return record
+
+    monkeypatch.setattr(api.store, "create", slow)
+    with pytest.raises(asyncio.CancelledError):
+        await api("POST /api/v1/namespaces/d/services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
+    service = await api("GET /api/v1/namespaces/d/services/s")
+    assert await api.store.head(f"ipaddresses.networking.k8s.io/{service['spec']['clusterIP']}") is not None
+
+
+async def test_evictions_at_one_time_take_one_disruption_each(api: Api) -> None:
+    labels = {"app": "web"}
+    for name in ("a", "b", "c"):
+        spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
+        await api("POST /api/v1/namespaces/d/pods", {"metadata": {"name": name, "labels": labels}, "spec": spec})
+        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        await api.merge(f"/api/v1/namespaces/d/pods/{name}/status", {"status": ready})
+    budgets = "/apis/policy/v1/namespaces/d/poddisruptionbudgets"
+    await api(f"POST {budgets}", {"metadata": {"name": "two"}, "spec": {"selector": {"matchLabels": labels}, "minAvailable": 1}})
+    status = {"disruptionsAllowed": 2, "currentHealthy": 3, "desiredHealthy": 1, "expectedPods": 3, "observedGeneration": 1}
+    await api.merge(f"{budgets}/two/status", {"status": status})
+
+    async def evict(name: str, query: str = "") -> int:
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        return (await api.respond(f"POST /api/v1/namespaces/d/pods/{name}/eviction{query}", eviction)).status
+
+    assert await evict("a", "?dryRun=All") == 201
+    assert sorted(await asyncio.gather(evict("a"), evict("b"), evict("c"))) == [201, 201, 429]
 
 
 async def test_a_patch_that_drops_node_ports_gives_them_back(api: Api) -> None:

@@ -58,7 +58,9 @@ class Discovery:
         cache_key = f"{'/'.join(parts)} {form}"
         response = self._documents.get(cache_key)
         if response is None:
-            response = self._documents[cache_key] = self._answer(parts, form)
+            response = self._answer(parts, form)
+            if response.status == 200:  # of what is not there, there is no end
+                self._documents[cache_key] = response
         if "ETag" in response.headers and request.header("if-none-match") == response.headers["ETag"]:
             return Response(304, {"ETag": response.headers["ETag"]}, b"")
         return response

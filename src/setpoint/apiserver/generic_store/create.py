@@ -69,7 +69,7 @@ async def _create(store: GenericStore, context: Context, obj: Object, own: Calla
     release = await begin(store, "begin_create", context, obj, None)
     try:
         record = await _write(store, context, obj)
-    except BaseException:
+    except Exception:  # after a cancellation the write may still happen, and then needs what it took
         await release(success=False)
         raise
     await release(success=not context.dry_run)

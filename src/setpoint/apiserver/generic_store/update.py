@@ -182,7 +182,7 @@ async def _write(store: GenericStore, context: Context, obj: Object, old: Object
         record = await store.store.update(
             current.key, encoder(store.strategy, obj), expect=expect, ttl=store.resource.extra.get("ttl", 0)
         )
-    except BaseException:
+    except Exception:  # after a cancellation the write may still happen, and then needs what it took
         await release(success=False)
         raise
     await release(success=True)

@@ -2,7 +2,7 @@
 
 An address is held by an IPAddress object of networking.k8s.io, which users can see; a node port by a record of its own. Creating
 the holder is the allocation, so two servers, or one that crashed between two steps, never give the same away twice. What is held
-without need after a crash is found by comparing holders with Services.
+without need after a crash is given back at the next start (`repair`).
 Source: `pkg/registry/core/service/{ipallocator,portallocator}`, KEP-1880.
 """
 
@@ -32,6 +32,7 @@ PORTS = "servicenodeports"
 TAKEN_ADDRESS = "provided IP is already allocated"
 TAKEN_PORT = "provided port is already allocated"
 _ATTEMPTS = 64
+_MANAGED = b'"ipaddress.kubernetes.io/managed-by":"ipallocator.k8s.io"'
 
 End = Callable[..., Awaitable[None]]
 
@@ -72,6 +73,18 @@ class ServiceAllocator:
         """Give everything back."""
         spec = obj.get("spec") or {}
         await self._release([*map(_address_key, _addresses(spec)), *map(_port_key, _node_ports(spec))])
+
+    async def repair(self) -> int:
+        """Give back what no Service has, and tell how many that were. To be called while nobody writes."""
+        needed: set[str] = set()
+        for record in (await self._store.list("services/")).records:
+            spec = orjson.loads(record.value).get("spec") or {}
+            needed.update(map(_address_key, _addresses(spec)), map(_port_key, _node_ports(spec)))
+        held = [record.key for record in (await self._store.list(f"{PORTS}/")).records]
+        held += [record.key for record in (await self._store.list(f"{ADDRESSES}/")).records if _MANAGED in record.value]
+        lost = [key for key in held if key not in needed]
+        await self._release(lost)
+        return len(lost)
 
     async def _begin(self, context: Context, obj: Object, old: Mapping[str, Any]) -> End:
         holding = _Holding(obj, context.now, context.dry_run)

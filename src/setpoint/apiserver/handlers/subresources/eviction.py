@@ -17,8 +17,10 @@ from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import WriteOptions, write_options
 from setpoint.apiserver.request import Response
 from setpoint.registry.strategy import Object
+from setpoint.storage.protocol import Conflict, NotFound
 
 _DEFINITION = "io.k8s.api.policy.v1.Eviction"
+_ATTEMPTS = 20
 
 
 async def handle(call: Call) -> Response:
@@ -35,7 +37,7 @@ async def handle(call: Call) -> Response:
     asked = eviction.get("deleteOptions") or {}
     dry_run = options.dry_run or bool(asked.get("dryRun"))
     if not _ignores_budgets(pod):
-        await _ask_budgets(call, pod)
+        await _ask_budgets(call, pod, dry_run=dry_run)
     conditions = asked.get("preconditions") or {}
     deletion = Deletion(
         grace=asked.get("gracePeriodSeconds"),
@@ -57,7 +59,18 @@ def _ignores_budgets(pod: Object) -> bool:
     return phase in ("Succeeded", "Failed", "Pending") or bool(pod["metadata"].get("deletionTimestamp"))
 
 
-async def _ask_budgets(call: Call, pod: Object) -> None:
+async def _ask_budgets(call: Call, pod: Object, *, dry_run: bool) -> None:
+    """Take one disruption of the pod's budget, again where somebody else took one at the same time. Raises 429, 500, 504."""
+    for _ in range(_ATTEMPTS):
+        try:
+            await _ask_budget(call, pod, dry_run=dry_run)
+        except (Conflict, NotFound):
+            continue
+        return
+    raise StatusError(504, "Timeout", "couldn't update PodDisruptionBudget due to conflicts", {"retryAfterSeconds": 10})
+
+
+async def _ask_budget(call: Call, pod: Object, *, dry_run: bool) -> None:
     budgets = call.pipeline.stores.get(("policy", "poddisruptionbudgets"))
     if budgets is None:
         return
@@ -69,8 +82,8 @@ async def _ask_budgets(call: Call, pod: Object) -> None:
             "InternalError",
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
         )
-    if found:
-        await _take_one(call, found[0], pod)
+    if found and not _unready_may_go(found[0], pod):
+        await _take_one(call, found[0], pod, dry_run=dry_run)
 
 
 def _covers(budget: Object, pod: Object) -> bool:
@@ -78,7 +91,18 @@ def _covers(budget: Object, pod: Object) -> bool:
     return selector is not None and selectors.from_object(selector).matches(pod["metadata"].get("labels") or {})
 
 
-async def _take_one(call: Call, budget: Object, pod: Object) -> None:
+def _unready_may_go(budget: Object, pod: Object) -> bool:
+    """Whether the pod may go without counting: it is not ready, and the budget's policy lets such pods go (KEP-3017)."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    if any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions):
+        return False
+    if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget.get("status") or {}
+    return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
+
+
+async def _take_one(call: Call, budget: Object, pod: Object, *, dry_run: bool) -> None:
     status, name = budget.get("status") or {}, budget["metadata"]["name"]
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         raise _refused(f"The disruption budget {name} is still being processed by the server.", 10)
@@ -86,7 +110,8 @@ async def _take_one(call: Call, budget: Object, pod: Object) -> None:
     if allowed <= 0:
         needs = f"needs {status.get('desiredHealthy', 0)} healthy pods and has {status.get('currentHealthy', 0)} currently"
         raise _refused(f"The disruption budget {name} {needs}", 0)
-    await _count(call, budget, pod, allowed)
+    if not dry_run:
+        await _count(call, budget, pod, allowed)
 
 
 async def _count(call: Call, budget: Object, pod: Object, allowed: int) -> None:
