@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from setpoint.storage.protocol import Event, Lagged
-from setpoint.storage.watchers import Watcher, Watchers
+from setpoint.storage.watchers import KEEP_LINES, Watcher, Watchers
 
 
 def event(key: str, revision: int) -> Event:
@@ -46,3 +46,12 @@ async def test_what_was_missed_does_not_count_against_a_new_watcher() -> None:
         await watcher.next()
     assert len(watchers) == 0
     assert watchers.lagged == 1
+
+
+def test_old_events_lose_their_encoded_lines() -> None:
+    watchers = Watchers()
+    old, new = event("pods/d/a", 1), event("pods/d/a", KEEP_LINES + 1)
+    old.lines, new.lines = {"ADDED": b"old"}, {"ADDED": b"new"}
+    watchers.publish([old], 1)
+    watchers.publish([*(event("pods/d/a", n) for n in range(2, KEEP_LINES + 1)), new], KEEP_LINES + 1)
+    assert (old.lines, new.lines) == (None, {"ADDED": b"new"})

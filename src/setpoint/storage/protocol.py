@@ -91,7 +91,7 @@ class Record:
 class Event:
     """One write as a watcher sees it. `record` is the new state (None: deleted), `previous` the one before (None: created).
 
-    `lines` caches encoded watch frames, so that each is made once whatever the number of watchers.
+    `lines` caches encoded watch frames, so that each is made once whatever the number of watchers; old events lose them.
     """
 
     key: str

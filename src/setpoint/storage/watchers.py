@@ -15,6 +15,10 @@ from typing import Self
 from setpoint.storage.protocol import Event, Lagged, StoreError, Unavailable
 
 
+#: events that keep their encoded lines, the newest; older ones, kept as history, are seldom asked for and encoded anew
+KEEP_LINES = 1000
+
+
 class Watcher:
     """One stream of events; see `protocol.Watch`. Cancelling `next` loses no event."""
 
@@ -88,6 +92,7 @@ class Watchers:
         self.lagged = 0
         self._by_prefix: dict[str, dict[Watcher, None]] = {}
         self._lengths: tuple[int, ...] = ()
+        self._encoded: deque[Event] = deque()
 
     def __len__(self) -> int:
         return sum(map(len, self._by_prefix.values()))
@@ -113,6 +118,9 @@ class Watchers:
         """Give each event to those who watch it; `revision` is what everyone has now seen."""
         for event in events:
             self._publish(event)
+        self._encoded += events
+        while len(self._encoded) > KEEP_LINES:
+            self._encoded.popleft().lines = None
         self.revision = revision
 
     def _publish(self, event: Event) -> None:
