@@ -14,7 +14,6 @@ from typing import Self
 
 from setpoint.storage.protocol import Event, Lagged, StoreError, Unavailable
 
-
 #: events that keep their encoded lines, the newest; older ones, kept as history, are seldom asked for and encoded anew
 KEEP_LINES = 1000
 
