@@ -22,7 +22,7 @@ from setpoint.apiserver.request import Request
 from setpoint.app import bootstrap, kubeconfig
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
-from setpoint.app.options import DEFAULT_PORT, Options, StartError
+from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
 from setpoint.client.client import Client
 from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.kit.clock import Clock
@@ -73,7 +73,9 @@ class ApiServer:
         self.pipeline.health.started = False
         self.port = await self._listen(context)
         self.data.remember_port(self.port)
-        await bootstrap.ensure(self.client(LOOPBACK, "kube-apiserver"), service_address=KUBERNETES_ADDRESS, port=self.port)
+        client = self.client(LOOPBACK, "kube-apiserver")
+        await bootstrap.ensure(client, service_address=KUBERNETES_ADDRESS, port=self.port)
+        await bootstrap.describe_server(client, service_range=SERVICE_RANGE)
         self._write_kubeconfigs()
         self.pipeline.health.started = True
         if announce:

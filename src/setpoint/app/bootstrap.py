@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
+from setpoint.app import first_objects
 from setpoint.client.client import ClientProtocol
 
 _NAMESPACES: Resource[Any] = Resource("", "v1", "namespaces", "Namespace", namespaced=False, type=dict)
@@ -14,6 +16,15 @@ _SERVICES: Resource[Any] = Resource("", "v1", "services", "Service", namespaced=
 _PRIORITY_CLASSES: Resource[Any] = Resource(
     "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False, type=dict
 )
+
+_API_SERVICES: Resource[Any] = Resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", namespaced=False, type=dict)
+_FLOW_SCHEMAS: Resource[Any] = Resource(
+    "flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema", namespaced=False, type=dict
+)
+_PRIORITY_LEVELS: Resource[Any] = Resource(
+    "flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations", "PriorityLevelConfiguration", namespaced=False, type=dict
+)
+_SERVICE_RANGES: Resource[Any] = Resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", namespaced=False, type=dict)
 
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
@@ -41,6 +52,22 @@ async def ensure(client: ClientProtocol, *, service_address: str, port: int) -> 
     if held["spec"]["ports"][0].get("targetPort") != port:
         patch = {"spec": {"ports": service["spec"]["ports"]}}
         await client.patch(_SERVICES, "kubernetes", patch, "default")
+
+
+async def describe_server(client: ClientProtocol, *, service_range: str) -> None:
+    """Make the objects that only tell of the server: API services, flow control, the range of cluster addresses.
+
+    They are made at once, so that the store commits them together.
+    """
+    finalizers = ["networking.k8s.io/service-cidr-finalizer"]
+    ranges = [{"metadata": {"name": "kubernetes", "finalizers": finalizers}, "spec": {"cidrs": [service_range]}}]
+    groups = (
+        (_API_SERVICES, first_objects.api_services()),
+        (_PRIORITY_LEVELS, first_objects.priority_levels()),
+        (_FLOW_SCHEMAS, first_objects.flow_schemas()),
+        (_SERVICE_RANGES, ranges),
+    )
+    await asyncio.gather(*(_find_or_create(client, resource, body) for resource, bodies in groups for body in bodies))
 
 
 def _kubernetes_service(address: str, port: int) -> dict[str, Any]:

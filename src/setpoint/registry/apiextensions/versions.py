@@ -126,4 +126,8 @@ def _selectable(path: str, fields: Sequence[Version]) -> Errors:
     return [required(f"{path}[{i}].jsonPath") for i, field in enumerate(fields) if not field.get("jsonPath")]
 
 
-_PARTS: dict[str, Callable[[str, Any], Errors]] = {"subresources": _subresources, "additionalPrinterColumns": _columns, "selectableFields": _selectable}
+_PARTS: dict[str, Callable[[str, Any], Errors]] = {
+    "subresources": _subresources,
+    "additionalPrinterColumns": _columns,
+    "selectableFields": _selectable,
+}
