@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.behaviours.conftest import JSON_PATCH
+from tests.behaviours.conftest import APPLY, JSON_PATCH
 
 CONFIGMAPS = "/api/v1/namespaces/ns1/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/ns1/deployments"
@@ -221,3 +221,11 @@ async def test_b44_neither_surge_nor_unavailability_is_refused(api: Any, literal
     refused = await api(f"POST {DEPLOYMENTS}", body, code=422)
     assert refused["details"]["causes"][0]["field"] == "spec.strategy.rollingUpdate.maxUnavailable"
     assert refused["details"]["causes"][0]["message"].endswith("may not be 0 when `maxSurge` is 0")
+
+
+@pytest.mark.parametrize("fields", [{"binaryData": {"k": "!"}}, {"metadata": {"name": "m", "creationTimestamp": "soon"}}])
+async def test_an_applied_value_that_its_field_cannot_hold(api: Any, fields: dict[str, Any]) -> None:
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, **fields}
+    refused = await api(f"PATCH {CONFIGMAPS}/m?fieldManager=f", applied, code=500, content_type=APPLY)
+    assert refused["message"].startswith("failed to convert new object (ns1/m; v1, Kind=ConfigMap) to proper version: ")
+    assert (await api(f"GET {CONFIGMAPS}"))["items"] == []

@@ -7,7 +7,7 @@ Source: apiserver `endpoints/handlers/patch.go` (applyPatcher), KEP-555.
 from __future__ import annotations
 
 from setpoint.api.machinery import decode
-from setpoint.api.machinery.status import bad_request
+from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
@@ -30,7 +30,7 @@ async def handle(call: Call) -> Response:
 
     def merge(live: Object | None) -> Object:
         merged = ownership.apply(call, live, configuration(), manager, force=force)
-        merged = call.bodies.canonical(merged, call.resource, call.version)
+        merged = _converted(call, merged)
         check_identity(call, merged)
         return call.bodies.complete(merged, call.resource, call.version, strategy, store.codec)
 
@@ -49,6 +49,16 @@ async def handle(call: Call) -> Response:
     )
     outcome = await updating.update(store, call.context("UPDATE", options), change)
     return answers.object_answer(call, outcome.record, 201 if outcome.created else 200)
+
+
+def _converted(call: Call, merged: Object) -> Object:
+    """The result in its canonical form. The kinds of its fields were checked, not what stands in them: that is a 500, too."""
+    try:
+        return call.bodies.canonical(merged, call.resource, call.version)
+    except ValueError as error:
+        info, kind = call.info, f"{merged.get('apiVersion')}, Kind={merged.get('kind')}"
+        what = f"({info.namespace}/{info.name}; {kind})"
+        raise StatusError(500, "", f"failed to convert new object {what} to proper version: {error}") from error
 
 
 def read(call: Call, validation: str) -> Object:
