@@ -1,6 +1,6 @@
 """`--split`: API server, controllers with scheduler, and each node agent as processes of their own.
 
-A launcher starts them in order and ends them in reverse. It does not restart a part that dies: it says which one died and how
+A launcher starts them in order and ends the API server last. It does not restart a part that dies: it says which one died and how
 to start it again, so that the death of a part can be watched. The parts find their options in `run/options.json` (no secrets) and
 their identity in a kubeconfig of their own.
 """
@@ -34,11 +34,11 @@ _STOP_SECONDS = 35.0
 
 
 async def run_split(options: Options, log_level: str, started_at: float, stop: asyncio.Event) -> None:
-    """Start every part, say `ready in …`, and end them all when `stop` is set; raises StartError."""
+    """Start every part, say `ready in …`, and end them all when `stop` is set, even before that; raises StartError."""
     data = DataDir(options.data_dir)
     write_options(data, options)
     data.address_file.unlink(missing_ok=True)
-    launcher = Launcher(data, log_level)
+    launcher = Launcher(data, log_level, stop)
     async with Tasks("launcher") as tasks:
         try:
             await launcher.start(tasks, API_SERVER)
@@ -46,12 +46,12 @@ async def run_split(options: Options, log_level: str, started_at: float, stop: a
             await launcher.start(tasks, CONTROLLERS)
             for name in node_parts(options):
                 await launcher.start(tasks, name)
-            await _until_ready(launcher, data, options, started_at)
-            url = data.address_file.read_text().strip()
-            say(f"kubeconfig: {options.kubeconfig or data.admin_kubeconfig}")
-            say(f"ready in {time.time() - started_at:.2f} s  {url}")
-            garbage.settle()
-            launcher.started = True
+            if await _until_ready(launcher, data, options, started_at):
+                url = data.address_file.read_text().strip()
+                say(f"kubeconfig: {options.kubeconfig or data.admin_kubeconfig}")
+                say(f"ready in {time.time() - started_at:.2f} s  {url}")
+                garbage.settle()
+                launcher.started = True
             await stop.wait()
         finally:
             await launcher.stop()
@@ -68,16 +68,24 @@ def node_parts(options: Options) -> tuple[str, ...]:
 class Launcher:
     """The processes of the parts, in the order of their start."""
 
-    def __init__(self, data: DataDir, log_level: str) -> None:
+    def __init__(self, data: DataDir, log_level: str, stop: asyncio.Event) -> None:
         self._data = data
         self._log_level = log_level
+        self._stop = stop
         self._children: dict[str, asyncio.subprocess.Process] = {}
         self._stopping = False
         self.started = False
         self.failed: StartError | None = None
 
+    @property
+    def gives_up(self) -> bool:
+        """A part failed, or nobody wants the cluster any more: waiting for it to be ready is over."""
+        return self.failed is not None or self._stop.is_set()
+
     async def start(self, tasks: Tasks, name: str) -> None:
-        """Start a part; its output is ours."""
+        """Start a part, unless it is to end at once; its output is ours."""
+        if self._stop.is_set():
+            return
         arguments = ["-m", "setpoint", "component", name, "--data-dir", str(self._data.root), "--log-level", self._log_level]
         # a session of its own: Ctrl-C reaches the launcher alone, which ends the parts in order
         child = await asyncio.create_subprocess_exec(sys.executable, *arguments, start_new_session=True)
@@ -93,10 +101,10 @@ class Launcher:
             log.error("a part died", part=name, code=code, start_again=how)
 
     async def stop(self) -> None:
-        """End the parts in reverse order, the nodes side by side."""
+        """End the parts, side by side, and then what all of them need: the API server."""
         self._stopping = True
-        nodes = [name for name in self._children if name not in (API_SERVER, CONTROLLERS)]
-        for group in (nodes, [CONTROLLERS], [API_SERVER]):
+        clients = [name for name in self._children if name != API_SERVER]
+        for group in (clients, [API_SERVER]):
             await asyncio.gather(*(self._end(self._children[name]) for name in group if name in self._children))
 
     async def _end(self, child: asyncio.subprocess.Process) -> None:
@@ -116,23 +124,28 @@ async def _until_served(launcher: Launcher, data: DataDir) -> None:
     while not data.address_file.exists():
         if launcher.failed:
             raise launcher.failed
+        if launcher.gives_up:
+            return
         if time.monotonic() > deadline:
             raise StartError("the API server does not start")
         await asyncio.sleep(0.02)
 
 
-async def _until_ready(launcher: Launcher, data: DataDir, options: Options, started_at: float) -> None:
+async def _until_ready(launcher: Launcher, data: DataDir, options: Options, started_at: float) -> bool:
+    """True when it is, False when it is to end before; raises StartError."""
     from setpoint.app.readiness import until_nodes_ready
     from setpoint.app.remote import connect
 
+    if launcher.gives_up and not launcher.failed:
+        return False
     client, transport = connect(data.admin_kubeconfig, "setpoint")
     try:
-        if not await until_nodes_ready(
-            client, options.node_names, started_at, _READY_SECONDS, lambda: launcher.failed is not None
-        ):
-            raise launcher.failed or StartError("the nodes do not get ready")
+        ready = await until_nodes_ready(client, options.node_names, started_at, _READY_SECONDS, lambda: launcher.gives_up)
     finally:
         await transport.close()
+    if not ready and (launcher.failed or not launcher.gives_up):
+        raise launcher.failed or StartError("the nodes do not get ready")
+    return ready
 
 
 async def run_component(name: str, options: Options, stop: asyncio.Event) -> None:
