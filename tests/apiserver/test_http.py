@@ -165,6 +165,39 @@ async def test_big_answers_are_packed_for_who_takes_that(rig: Rig) -> None:
     assert gzip.decompress(body) == b"x" * 200_000
 
 
+HUGE = 24 * 1024 * 1024
+
+
+async def _huge(_: Request) -> Response:
+    return Response(200, {"Content-Type": "application/json"}, b"x" * HUGE)
+
+
+async def test_a_slow_reader_gets_everything(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "STALLED_WRITE", 0.2)
+    rig.server.handle = _huge
+    reader, writer = await rig.open()
+    writer.write(b"GET /huge HTTP/1.1\r\nHost: x\r\n" + END)
+    got = 0
+    while piece := await reader.read(512 * 1024):
+        got += len(piece)
+        await asyncio.sleep(0.01)
+    writer.close()
+    assert got > HUGE
+
+
+async def test_a_reader_that_takes_nothing_is_cut_off(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "STALLED_WRITE", 0.1)
+    rig.server.handle = _huge
+    _, writer = await rig.open()
+    writer.write(b"GET /huge HTTP/1.1\r\nHost: x\r\n" + END)
+    await asyncio.sleep(0.05)
+    assert rig.server.connections
+    async with asyncio.timeout(2):
+        while rig.server.connections:
+            await asyncio.sleep(0.02)
+    writer.close()
+
+
 async def test_a_body_beyond_the_limit_is_413(rig: Rig) -> None:
     length = connection.MAX_BODY + 1
     answer = await rig.say(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n" % length + END)

@@ -249,10 +249,16 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def _writable_again(self) -> None:
-        writable = self._writable
-        if writable is not None:
-            async with asyncio.timeout(STALLED_WRITE):
-                await writable
+        """Wait for the client to read; raises TimeoutError when it takes nothing for long, however much that would be."""
+        writable, transport = self._writable, self._transport
+        if writable is None or transport is None:
+            return
+        left = transport.get_write_buffer_size()
+        while not (await asyncio.wait((writable,), timeout=STALLED_WRITE))[0]:
+            if transport.get_write_buffer_size() >= left:
+                raise TimeoutError
+            left = transport.get_write_buffer_size()
+        await writable
 
 
 def _request(head: heads.Head, body: bytes, user: UserInfo) -> Request:
