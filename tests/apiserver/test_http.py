@@ -192,9 +192,9 @@ async def test_a_reader_that_takes_nothing_is_cut_off(rig: Rig, monkeypatch: pyt
     writer.write(b"GET /huge HTTP/1.1\r\nHost: x\r\n" + END)
     await asyncio.sleep(0.05)
     assert rig.server.connections
-    async with asyncio.timeout(2):
-        while rig.server.connections:
-            await asyncio.sleep(0.02)
+    await connection.finished(rig.server.connections, 2)
+    await asyncio.sleep(0.05)
+    assert not rig.server.connections
     writer.close()
 
 
