@@ -130,3 +130,14 @@ async def test_an_error_of_the_work_comes_out_and_the_lease_is_given_back() -> N
     with pytest.raises(ExceptionGroup):
         await running
     assert not first.is_leader
+
+
+async def test_a_lease_that_says_nothing_is_taken() -> None:
+    clock, leases = VirtualClock(), Leases()
+    leases._put({"metadata": {"name": "x"}})
+    _, first = candidate(leases, "one", clock)
+    running = asyncio.ensure_future(first.run(forever))
+    await clock.advance(1)
+    assert first.is_leader
+    running.cancel()
+    await asyncio.wait([running])

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.unprivileged import Someone
 
 from setpoint.storage.backends.sqlite import FILE
-from setpoint.testing.real import Cluster, Kubectl
+from setpoint.testing.real import Cluster, Kubectl, eventually
 
 ONE = ("--nodes", "0")
 SPLIT = ("--nodes", "1", "--split")
@@ -105,3 +105,15 @@ def test_a_data_directory_that_cannot_be_written(unprivileged: Someone, form: tu
     closed.mkdir(mode=0o555, exist_ok=True)
     said = refused(closed / "data", *form, user=unprivileged)
     assert said == f"error: data directory {closed / 'data'} cannot be written: Permission denied"
+
+
+@pytest.mark.parametrize("sees", ["run/options.json", "run/address"], ids=["first part", "served"])
+def test_a_split_cluster_ends_when_told_so_while_it_starts(tmp_path: Path, sees: str) -> None:
+    data = tmp_path / "data"
+    command = [sys.executable, "-m", "setpoint", "up", "--data-dir", str(data), "--port", "0", *SPLIT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        eventually((data / sees).exists, pause=0.01)
+        process.terminate()
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "ready in" not in out

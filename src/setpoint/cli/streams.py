@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
+import threading
 from typing import Annotated, Any
 
 import aiohttp
@@ -93,10 +95,27 @@ async def _talk(session: Session, path: str, query: list[tuple[str, str]], *, st
 
 
 async def _send_input(socket: aiohttp.ClientWebSocketResponse) -> None:
-    loop = asyncio.get_running_loop()
-    while data := await loop.run_in_executor(None, os.read, sys.stdin.fileno(), 65536):
+    while data := await _read_input():
         await socket.send_bytes(bytes([_STDIN]) + data)
     await socket.send_bytes(bytes([_CLOSE, _STDIN]))
+
+
+async def _read_input() -> bytes:
+    """What comes next on standard input. The thread may wait for ever: when the command has ended, nobody waits for it."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[bytes] = loop.create_future()
+
+    def settle(data: bytes) -> None:
+        if not answer.done():
+            answer.set_result(data)
+
+    def read() -> None:
+        data = os.read(sys.stdin.fileno(), 65536)
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, data)
+
+    threading.Thread(target=read, name="exec/stdin", daemon=True).start()
+    return await answer
 
 
 async def _receive(socket: aiohttp.ClientWebSocketResponse) -> int:

@@ -37,6 +37,9 @@ class Timing(Struct, frozen=True):
     retry_seconds: float = 2.0
 
 
+DEFAULT_TIMING = Timing()
+
+
 class LeadershipLost(Exception):
     """The lease could not be renewed in time; another may lead by now."""
 
@@ -52,7 +55,7 @@ class LeaderElection:
         clock: Clock,
         *,
         namespace: str = "kube-system",
-        timing: Timing = Timing(),
+        timing: Timing = DEFAULT_TIMING,
         rng: random.Random | None = None,
     ) -> None:
         self.name = name
@@ -168,7 +171,7 @@ class LeaderElection:
                 raise
             self._lease = None
             return
-        if self._lease is None or lease["spec"] != self._spec:
+        if self._lease is None or (lease.get("spec") or {}) != self._spec:
             self._seen_at = self._clock.monotonic()
         self._lease = lease
 

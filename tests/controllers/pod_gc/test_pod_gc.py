@@ -2,9 +2,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import Node, Pod
-from setpoint.controllers.pod_gc.plan import Observed, diff
+from setpoint.client.store import Store
+from setpoint.client.transport import TransportError
+from setpoint.controllers.component import Settings
+from setpoint.controllers.pod_gc.controller import QUARANTINE, PodGcReconciler
+from setpoint.controllers.pod_gc.plan import End, Observed, Plan, diff
+from setpoint.kit.clock import VirtualClock
 
 NAME = "pod-garbage-collector-controller"
 
@@ -37,6 +44,27 @@ def test_of_too_many_ended_pods_the_evicted_and_then_the_oldest_go() -> None:
     pods = [pod(f"p{n}", "Succeeded", creationTimestamp=f"2030-01-01T00:00:0{n}Z") for n in range(4)]
     assert list(ended(*pods, pod("r"), limit=2)) == ["p0", "p1"]
     assert ended(*pods, limit=0) == {}
+
+
+class Away:
+    """The client of a server that cannot be reached."""
+
+    async def _call(self, *_: Any, **__: Any) -> Any:
+        raise TransportError("away")
+
+    get = patch = delete = _call
+
+
+async def test_a_server_that_is_away_neither_ends_pods_nor_lengthens_the_period() -> None:
+    clock, settings, pods = VirtualClock(), Settings(), Store[Pod]({"node": lambda each: (each.spec.node_name,)})
+    pods.put(pod("a"))
+    client: Any = Away()
+    reconciler = PodGcReconciler(client, clock, Store[Node](), pods, settings)
+    await reconciler.observe("pods")
+    clock.jump(QUARANTINE)
+    assert not (await reconciler.observe("pods")).vanished
+    result = await reconciler.act(Plan((End(pod("a")),)))
+    assert result.requeue_after == pytest.approx(settings.pod_gc_period)
 
 
 async def test_a_pod_on_a_node_that_never_was_is_ended_after_a_quarantine(world: Any) -> None:

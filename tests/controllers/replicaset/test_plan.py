@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from setpoint.client.expectations import TIMEOUT
 from setpoint.controllers.replicaset.plan import BURST, Observed, Plan, diff
 from setpoint.testing.objects import NOW, pod, replica_set
 
@@ -39,6 +40,7 @@ def test_a_burst_is_bounded() -> None:
 def test_an_untrusted_cache_changes_no_pods_and_still_counts() -> None:
     result = plan(3, [own("a", ready_since=5)], trusted=False)
     assert (result.create, result.delete, result.status.ready_replicas) == (0, (), 1)
+    assert result.requeue_after == TIMEOUT + 1, "what is expected may never be seen: then only time clears it"
 
 
 def test_a_dying_replica_set_changes_no_pods() -> None:

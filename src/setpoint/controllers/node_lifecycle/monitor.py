@@ -19,6 +19,7 @@ from setpoint.client.controller import Result
 from setpoint.client.events import EventRecorder
 from setpoint.client.objects import key
 from setpoint.client.store import Store
+from setpoint.client.transport import TransportError
 from setpoint.controllers.component import NodeTimings
 from setpoint.controllers.node_lifecycle import taints, unknown
 from setpoint.controllers.node_lifecycle.health import Health, condition, ready_status
@@ -171,8 +172,8 @@ class HealthMonitor:
         for each in plan.nodes:
             try:
                 await self._act_node(each)
-            except StatusError as error:
-                log.debug("node not written", node=each.node.metadata.name, error=error.message)
+            except (StatusError, TransportError) as error:
+                log.debug("node not written", node=each.node.metadata.name, error=str(error))
         return Result(requeue_after=self._timings.monitor_period)
 
     def _reference(self, name: str, uid: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
 from setpoint.client.store import Store
+from setpoint.client.transport import TransportError
 from setpoint.controllers.component import Context, Settings
 from setpoint.controllers.node_lifecycle.monitor import BY_NODE
 from setpoint.controllers.node_lifecycle.pods import by_node
@@ -46,6 +47,8 @@ class PodGcReconciler:
             await self._client.get(NODES, name)
         except StatusError as error:
             return error.code != 404
+        except TransportError:
+            return True
         return True
 
     def diff(self, observed: Observed) -> Plan:
@@ -55,8 +58,8 @@ class PodGcReconciler:
         for end in plan.ends:
             try:
                 await self._end(end)
-            except StatusError as error:
-                log.debug("pod not ended", pod=end.pod.metadata.name, error=error.message)
+            except (StatusError, TransportError) as error:
+                log.debug("pod not ended", pod=end.pod.metadata.name, error=str(error))
         return Result(requeue_after=self._settings.pod_gc_period)
 
     async def _end(self, end: End) -> None:

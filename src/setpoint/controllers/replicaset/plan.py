@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from setpoint.api.types import apps_v1, core_v1
+from setpoint.client.expectations import TIMEOUT
 from setpoint.client.owners import is_controlled_by
 from setpoint.controllers import claims
 from setpoint.controllers.replicaset import status as statuses
@@ -62,8 +63,18 @@ def diff(observed: Observed) -> Plan:
         claim.release,
         min(max(-difference, 0), BURST) if scales else 0,
         _to_delete(observed, active, min(difference, BURST)) if scales else (),
-        next_availability(active, replica_set.spec.min_ready_seconds, now),
+        _look_again(observed, active),
     )
+
+
+def _look_again(observed: Observed, active: tuple[core_v1.Pod, ...]) -> float | None:
+    """In how many seconds; None where an event will say so. What is expected may never come: a pod that was made and deleted
+    while the watch was broken off shows in no event, and only the time limit lets the caches be trusted again.
+    """
+    wait = next_availability(active, observed.replica_set.spec.min_ready_seconds, observed.now)
+    if observed.trusted:
+        return wait
+    return TIMEOUT + 1 if wait is None else min(wait, TIMEOUT + 1)
 
 
 def desired_replicas(replica_set: apps_v1.ReplicaSet) -> int:
