@@ -1,0 +1,56 @@
+"""Webhook configurations and policies: rules that the recordings do not reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.registry.builders import complaints, created
+
+from setpoint.registry.admissionregistration.policy_spec import validate_variables
+from setpoint.registry.admissionregistration.rules import validate_rule
+from setpoint.registry.admissionregistration.webhook_client import validate_client
+from setpoint.registry.admissionregistration.webhooks import MutatingWebhooksStrategy, ValidatingWebhooksStrategy
+
+Json = dict[str, Any]
+
+
+def hooks(**fields: Any) -> Json:
+    hook = {
+        "name": "a.x.example",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": "https://h.example"},
+        **fields,
+    }
+    return {"metadata": {"name": "w"}, "webhooks": [hook]}
+
+
+def test_what_was_allowed_once_may_stay() -> None:
+    assert complaints(ValidatingWebhooksStrategy(), hooks(sideEffects="Some"))
+    assert complaints(ValidatingWebhooksStrategy(), hooks(sideEffects="Some"), hooks(sideEffects="Unknown")) == []
+    assert complaints(ValidatingWebhooksStrategy(), hooks(sideEffects="Some"), hooks())
+
+
+def test_only_mutating_webhooks_are_asked_again() -> None:
+    assert created(MutatingWebhooksStrategy(), hooks())["webhooks"][0]["reinvocationPolicy"] == "Never"
+    assert "reinvocationPolicy" not in created(ValidatingWebhooksStrategy(), hooks())["webhooks"][0]
+
+
+@pytest.mark.parametrize(
+    ("resources", "wrong"),
+    [(["pods", "pods/*"], 0), (["*", "pods"], 1), (["*", "*/scale"], 0), (["*/scale", "pods/scale"], 1), ([""], 1)],
+)
+def test_no_resource_is_named_twice_over(resources: list[str], wrong: int) -> None:
+    rule = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": resources}
+    assert len(validate_rule("r", rule)) == wrong
+
+
+def test_name_and_namespace_of_a_service_are_mixed_up_as_in_kubernetes() -> None:
+    [error] = validate_client("c", {"service": {"namespace": "n", "name": "", "port": 443}})
+    assert error.field == "c.service.namespace"
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("a_1", 0), ("in", 1), ("1a", 1), (" ", 1)])
+def test_variables_are_identifiers(name: str, wrong: int) -> None:
+    assert len(validate_variables("v", [{"name": name, "expression": "1"}])) == wrong

@@ -1,0 +1,98 @@
+"""Definitions of custom resources."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from tests.registry.builders import complaints, context, created
+
+from setpoint.registry.apiextensions.definition import DefinitionStrategy
+
+Json = dict[str, Any]
+SCHEMA = {"openAPIV3Schema": {"type": "object"}}
+
+
+def version(name: str, *, storage: bool = False, **fields: Any) -> Json:
+    return {"name": name, "served": True, "storage": storage, "schema": SCHEMA, **fields}
+
+
+def definition(*versions: Json, **spec: Any) -> Json:
+    group = spec.get("group", "demo.test")
+    usual = {"group": "demo.test", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"}}
+    chosen = list(versions) or [version("v1", storage=True)]
+    return {"metadata": {"name": f"widgets.{group}"}, "spec": {**usual, "versions": chosen, **copy.deepcopy(spec)}}
+
+
+def test_names_and_conversion_are_filled_in_and_the_stored_version_noted() -> None:
+    obj = created(DefinitionStrategy(), definition())
+    assert obj["spec"]["names"] == {"plural": "widgets", "kind": "Widget", "singular": "widget", "listKind": "WidgetList"}
+    assert obj["spec"]["conversion"] == {"strategy": "None"}
+    assert obj["status"] == {"storedVersions": ["v1"]}
+    assert complaints(DefinitionStrategy(), definition()) == []
+
+
+def test_a_new_stored_version_is_added_and_an_old_one_may_not_go() -> None:
+    strategy, old = DefinitionStrategy(), created(DefinitionStrategy(), definition())
+    new = definition(version("v1"), version("v2", storage=True))
+    assert complaints(strategy, new, old) == []
+    assert new["status"]["storedVersions"] == ["v1", "v2"]
+    [complaint] = complaints(strategy, definition(version("v2", storage=True)), new)
+    assert complaint.startswith('status.storedVersions[0]: Invalid value: "v1": missing from spec.versions')
+
+
+def test_what_versions_share_is_complained_of_once() -> None:
+    columns = {"additionalPrinterColumns": [{"name": "A", "type": "float", "jsonPath": ".a"}]}
+    both = definition(version("v1", storage=True, **columns), version("v2", **columns))
+    assert [text.split(":")[0] for text in complaints(DefinitionStrategy(), both)] == ["spec.additionalPrinterColumns[0].type"]
+    one = definition(version("v1", storage=True, **columns), version("v2"))
+    assert [text.split(":")[0] for text in complaints(DefinitionStrategy(), one)] == [
+        "spec.versions[0].additionalPrinterColumns[0].type"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("versions", "field"),
+    [
+        ([version("v1", storage=True), version("v1")], "spec.versions"),
+        ([version("v1")], "spec.versions"),
+        ([{**version("v1", storage=True), "schema": None}], "spec.versions[0].schema.openAPIV3Schema"),
+        ([version("v1", storage=True, deprecationWarning="x")], "spec.versions[0].deprecationWarning"),
+        ([version("v1", storage=True, subresources={"scale": {"specReplicasPath": ".a"}})], "spec.subresources.scale"),
+    ],
+)
+def test_faults_of_versions(versions: list[Json], field: str) -> None:
+    assert complaints(DefinitionStrategy(), definition(*versions))[0].startswith(field)
+
+
+@pytest.mark.parametrize(("word", "wrong"), [("", 1), ("sure", 1), ("https://x.example/1", 0), ("unapproved, for tests", 0)])
+def test_groups_of_the_community_need_approval(word: str, wrong: int) -> None:
+    obj = definition(group="demo.k8s.io")
+    if word:
+        obj["metadata"]["annotations"] = {"api-approved.kubernetes.io": word}
+    assert len(complaints(DefinitionStrategy(), obj)) == wrong
+
+
+def test_scope_and_kind_are_for_life_once_established() -> None:
+    old = created(DefinitionStrategy(), definition())
+    assert complaints(DefinitionStrategy(), definition(scope="Cluster"), old) == []
+    old["status"]["conditions"] = [{"type": "Established", "status": "True"}]
+    assert complaints(DefinitionStrategy(), definition(scope="Cluster"), old) == [
+        'spec.scope: Invalid value: "Cluster": field is immutable'
+    ]
+
+
+def test_a_webhook_that_converts_must_be_somewhere() -> None:
+    found = complaints(DefinitionStrategy(), definition(conversion={"strategy": "Webhook"}))
+    assert [text.split(":")[0] for text in found] == [
+        "spec.conversion.webhookClientConfig",
+        "spec.conversion.conversionReviewVersions",
+    ]
+
+
+def test_status_is_the_servers() -> None:
+    obj = definition()
+    obj["status"] = {"storedVersions": ["v0"]}
+    DefinitionStrategy().prepare_for_create(context(), obj)
+    assert obj["status"] == {"storedVersions": ["v1"]}

@@ -1,0 +1,91 @@
+"""Certificate signing requests: who may change what."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from tests.apiserver.conftest import Api
+from tests.registry.builders import complaints, context
+
+from setpoint.registry.certificates.pem import certificate_complaints, request_complaints
+from setpoint.registry.certificates.signing_request import (
+    SigningRequestApprovalStrategy,
+    SigningRequestStatusStrategy,
+    SigningRequestStrategy,
+)
+
+Json = dict[str, Any]
+
+
+def request_for(*groups: str) -> str:
+    names = [x509.NameAttribute(NameOID.COMMON_NAME, "someone")]
+    names += [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    built = (
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(x509.Name(names))
+        .sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    )
+    return base64.b64encode(built.public_bytes(serialization.Encoding.PEM)).decode()
+
+
+def signing_request(*conditions: str, **spec: Any) -> Json:
+    entries = [{"type": kind, "status": "True"} for kind in conditions]
+    usual = {"request": request_for(), "signerName": "x.example/y", "usages": ["client auth"]}
+    return {"metadata": {"name": "r"}, "spec": {**usual, **spec}, "status": {"conditions": entries} if entries else {}}
+
+
+def test_the_requester_is_who_authenticated() -> None:
+    obj = signing_request(username="somebody else", extra={"k": ["v"]})
+    SigningRequestStrategy().prepare_for_create(context(), obj)
+    assert obj["spec"]["username"] == "kubernetes-admin"
+    assert "extra" not in obj["spec"]
+
+
+def test_approval_takes_conditions_and_stamps_them() -> None:
+    old, new = signing_request(), signing_request("Approved")
+    new["status"]["certificate"] = "aGk="
+    SigningRequestApprovalStrategy().prepare_for_update(context(), new, old)
+    [condition] = new["status"]["conditions"]
+    assert "certificate" not in new["status"]
+    assert condition["lastUpdateTime"] == condition["lastTransitionTime"] == "1970-01-01T00:00:00Z"
+
+
+def test_status_cannot_give_a_verdict() -> None:
+    found = complaints(SigningRequestStatusStrategy(), signing_request("Approved"), signing_request())
+    assert found == ['status.conditions: Forbidden: updates may not add a condition of type "Approved"']
+
+
+def test_what_an_old_request_has_wrong_it_may_keep() -> None:
+    old = signing_request(usages=["flying", "flying"], signerName="kubernetes.io/legacy-unknown")
+    assert complaints(SigningRequestStrategy(), {**old, "metadata": {"name": "r", "labels": {"a": "b"}}}, old) == []
+    assert len(complaints(SigningRequestStrategy(), signing_request(usages=["flying", "flying"]))) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("words", "must contain at least one CERTIFICATE PEM block"),
+        ("-----BEGIN X-----\nYQ==\n-----END X-----", 'only CERTIFICATE PEM blocks are allowed, found "X"'),
+        ("-----BEGIN CERTIFICATE-----\nA: b\n\nYQ==\n-----END CERTIFICATE-----", "no PEM block headers are permitted"),
+    ],
+)
+def test_certificates_are_looked_into(text: str, complaint: str) -> None:
+    assert certificate_complaints(base64.b64encode(text.encode()).decode()) == [complaint]
+
+
+def test_requests_are_looked_into() -> None:
+    assert request_complaints(request_for()) == []
+    assert request_complaints("") == ["PEM block type must be CERTIFICATE REQUEST"]
+
+
+async def test_nobody_asks_for_the_administrators_group(api: Api) -> None:
+    body = signing_request(request=request_for("system:masters"), signerName="kubernetes.io/kube-apiserver-client")
+    body.pop("status")
+    answer = await api("POST /apis/certificates.k8s.io/v1/certificatesigningrequests", body, code=403)
+    assert "system:masters" in answer["message"]

@@ -1,0 +1,77 @@
+"""Devices and claims: rules that the recordings do not reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.registry.builders import complaints, created
+
+from setpoint.registry.dynamic_resources import words
+from setpoint.registry.dynamic_resources.claim import ResourceClaimStrategy, resource_claim_status
+from setpoint.registry.dynamic_resources.device import validate_device
+from setpoint.registry.dynamic_resources.device_class import DeviceClassStrategy
+from setpoint.registry.dynamic_resources.resource_slice import ResourceSliceStrategy
+
+Json = dict[str, Any]
+
+
+def claim(*requests: Json, **status: Any) -> Json:
+    return {"metadata": {"name": "c"}, "spec": {"devices": {"requests": list(requests)}}, "status": status}
+
+
+def test_tolerations_and_counts_are_defaulted_in_alternatives_too() -> None:
+    wanted = {"name": "x", "deviceClassName": "c", "tolerations": [{"key": "k", "value": "v"}]}
+    obj = created(ResourceClaimStrategy(), claim({"name": "r", "firstAvailable": [wanted]}))
+    [alternative] = obj["spec"]["devices"]["requests"][0]["firstAvailable"]
+    assert (alternative["count"], alternative["allocationMode"], alternative["tolerations"][0]["operator"]) == (
+        1,
+        "ExactCount",
+        "Equal",
+    )
+
+
+def test_an_allocation_is_for_life() -> None:
+    request = {"name": "r", "exactly": {"deviceClassName": "c"}}
+    result = {"request": "r", "driver": "d.example", "pool": "p", "device": "v"}
+    one, other = ({"devices": {"results": [{**result, "device": device}]}} for device in ("v", "w"))
+    assert complaints(resource_claim_status(), claim(request, allocation=one), claim(request)) == []
+    assert complaints(resource_claim_status(), claim(request, allocation=other), claim(request, allocation=one))
+
+
+def test_a_claim_that_goes_takes_no_new_consumers() -> None:
+    going = claim(reservedFor=[{"resource": "pods", "name": "p", "uid": "u"}], allocation={})
+    going["metadata"]["deletionTimestamp"] = "2024-01-01T00:00:00Z"
+    assert complaints(resource_claim_status(), going, claim(allocation={}))
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("a", 0), ("d.example/a", 0), ("/a", 1), ("d.example/", 1), ("a/b/c", 1), ("1a", 1)])
+def test_names_of_attributes(name: str, wrong: int) -> None:
+    assert len(words.qualified_name("n", name)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("device", "per_device", "wrong"),
+    [
+        ({"nodeName": "n"}, True, 0),
+        ({"nodeName": "n"}, False, 1),
+        ({}, True, 1),
+        ({"nodeName": "n", "allNodes": True}, True, 1),
+        ({"capacity": {"a": {"value": "1", "requestPolicy": {}}}}, False, 1),
+        ({"attributes": {"a": {}}}, False, 1),
+        ({"taints": [{"key": "k", "effect": "Odd"}]}, False, 1),
+        ({"consumesCounters": [{"counterSet": "s"}]}, False, 1),
+    ],
+)
+def test_devices(device: Json, per_device: bool, wrong: int) -> None:
+    assert len(validate_device("d", {"name": "d", **device}, per_device=per_device)) == wrong
+
+
+def test_slices_are_found_by_driver_and_node() -> None:
+    fields = ResourceSliceStrategy().fields({"spec": {"driver": "d.example"}})
+    assert fields == {"spec.driver": "d.example", "spec.nodeName": ""}
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("x.example/r", 0), ("kubernetes.io/r", 1), ("cpu", 1)])
+def test_extended_resources_of_classes(name: str, wrong: int) -> None:
+    assert len(complaints(DeviceClassStrategy(), {"metadata": {"name": "c"}, "spec": {"extendedResourceName": name}})) == wrong

@@ -1,0 +1,97 @@
+"""Networking: rules that the recordings do not reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.registry.builders import complaints, created
+
+from setpoint.registry import formats
+from setpoint.registry.discovery.endpoint_slice import EndpointSliceStrategy
+from setpoint.registry.networking.ingress import IngressStrategy
+from setpoint.registry.networking.ingress_class import IngressClassStrategy
+from setpoint.registry.networking.network_policy import NetworkPolicyStrategy
+from setpoint.registry.networking.service_cidr import ServiceCIDRStrategy
+
+Json = dict[str, Any]
+BACKEND = {"service": {"name": "s", "port": {"number": 80}}}
+
+
+def ingress(path: str, kind: str = "Prefix", host: str = "a.example") -> Json:
+    rule = {"host": host, "http": {"paths": [{"path": path, "pathType": kind, "backend": BACKEND}]}}
+    return {"metadata": {"name": "i"}, "spec": {"rules": [rule]}}
+
+
+@pytest.mark.parametrize(("path", "wrong"), [("/a", 0), ("/a/..", 1), ("/a%2Fb", 1), ("/./a", 1), ("a", 1), ("", 1)])
+def test_paths_stay_where_they_are(path: str, wrong: int) -> None:
+    assert len(complaints(IngressStrategy(), ingress(path))) == wrong
+
+
+def test_what_only_an_implementation_understands_is_checked_little() -> None:
+    assert complaints(IngressStrategy(), ingress("/a/../b", "ImplementationSpecific")) == []
+
+
+def test_an_old_wildcard_rule_may_stay_as_wrong_as_it_was() -> None:
+    old = ingress("a", host="*.example")
+    assert complaints(IngressStrategy(), ingress("b", host="*.example"), old) == []
+    assert complaints(IngressStrategy(), ingress("b", host="*.example"), ingress("/a", host="*.example"))
+
+
+def test_a_network_that_was_wrong_may_stay() -> None:
+    def policy(cidr: str) -> Json:
+        return {"metadata": {"name": "p"}, "spec": {"ingress": [{"from": [{"ipBlock": {"cidr": cidr}}]}]}}
+
+    assert complaints(NetworkPolicyStrategy(), policy("10.0.0.0"), policy("10.0.0.0")) == []
+    assert complaints(NetworkPolicyStrategy(), policy("10.0.0.1"), policy("10.0.0.0"))
+
+
+def test_a_scope_that_is_null_gets_its_default() -> None:
+    parameters = {"kind": "K", "name": "n", "scope": None}
+    obj = created(
+        IngressClassStrategy(), {"metadata": {"name": "c"}, "spec": {"controller": "a.example/b", "parameters": parameters}}
+    )
+    assert obj["spec"]["parameters"]["scope"] == "Cluster"
+
+
+def test_a_range_of_the_other_family_may_be_added_and_no_other() -> None:
+    def cidrs(*values: str) -> Json:
+        return {"metadata": {"name": "c"}, "spec": {"cidrs": list(values)}}
+
+    old = cidrs("10.0.0.0/24")
+    assert complaints(ServiceCIDRStrategy(), cidrs("10.0.0.0/24", "fd00::/64"), old) == []
+    assert complaints(ServiceCIDRStrategy(), cidrs("fd00::/64", "10.0.0.0/24"), old)
+
+
+def test_names_of_hosts_have_a_domain() -> None:
+    def endpoints(address: str) -> Json:
+        return {"metadata": {"name": "e"}, "addressType": "FQDN", "endpoints": [{"addresses": [address]}]}
+
+    assert complaints(EndpointSliceStrategy(), endpoints("a.example.")) == []
+    assert complaints(EndpointSliceStrategy(), endpoints("localhost"))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("10.0.0.1", []),
+        ("::ffff:1.2.3.4", ["must not be an IPv4-mapped IPv6 address"]),
+        ("fe80::1%eth0", [formats.IP_ADDRESS]),
+        ("FD00::1", ['must be in canonical form ("fd00::1")']),
+    ],
+)
+def test_one_form_of_an_address(value: str, message: list[str]) -> None:
+    assert formats.canonical_ip(value) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("fd00::/64", []),
+        ("010.0.0.0/8", ["must not have leading 0s in IP or prefix length"]),
+        ("10.0.0.0/08", ["must not have leading 0s in IP or prefix length"]),
+        ("fd00:0::/64", ['must be in canonical form ("fd00::/64")']),
+    ],
+)
+def test_one_form_of_a_network(value: str, message: list[str]) -> None:
+    assert formats.canonical_cidr(value) == message

@@ -1,0 +1,45 @@
+"""Storage: rules that the recordings do not reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.registry.builders import complaints, context, created
+
+from setpoint.registry.storage.csi_driver import CSIDriverStrategy
+from setpoint.registry.storage.csi_node import CSINodeStrategy
+from setpoint.registry.storage.storage_class import StorageClassStrategy
+
+Json = dict[str, Any]
+
+
+def node(**driver: Any) -> Json:
+    return {"metadata": {"name": "n"}, "spec": {"drivers": [{"name": "d.example", "nodeID": "i", **driver}]}}
+
+
+def test_only_the_number_of_volumes_changes_in_place() -> None:
+    assert complaints(CSINodeStrategy(), node(allocatable={"count": 2}), node(allocatable={"count": 1})) == []
+    assert complaints(CSINodeStrategy(), node(topologyKeys=["a"]), node())
+
+
+def test_the_generation_of_a_driver_begins_with_its_first_change() -> None:
+    obj = {"metadata": {"name": "d", "generation": 1}, "spec": {}}
+    assert "generation" not in created(CSIDriverStrategy(), obj)["metadata"]
+
+
+def test_tokens_without_a_place_are_warned_of() -> None:
+    strategy = CSIDriverStrategy()
+    spec: Json = {"tokenRequests": [{"audience": "a"}]}
+    assert strategy.warnings_on_create(context(), {"spec": spec})
+    assert strategy.warnings_on_create(context(), {"spec": {**spec, "serviceAccountTokenInSecrets": True}}) == []
+
+
+def test_old_labels_of_nodes_are_warned_of() -> None:
+    terms = [{"matchLabelExpressions": [{"key": "beta.kubernetes.io/arch", "values": ["a"]}]}]
+    [warning] = StorageClassStrategy().warnings_on_create(context(), {"allowedTopologies": terms})
+    assert warning.startswith("allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14")
+
+
+def test_parameters_of_no_size_beyond_the_limit() -> None:
+    obj = {"metadata": {"name": "c"}, "provisioner": "p", "parameters": {"a": "x" * (256 * 1024)}}
+    assert complaints(StorageClassStrategy(), obj) == ["parameters: Too long: may not be more than 262144 bytes"]
