@@ -135,3 +135,17 @@ async def test_strangers_make_no_metrics(api: Any) -> None:
     for number in range(20):
         await api.respond(f"GET /api/v1/namespaces/d/pods/p/invented{number}")
     assert len(api.pipeline.measure._children) == known
+
+
+async def test_versions_beyond_uint64_are_refused(api: Any) -> None:
+    for digits in ("9" * 20, "9" * 5000):
+        refused = await api(f"GET /api/v1/configmaps?resourceVersion={digits}", code=400)
+        assert "value out of range" in refused["message"]
+        await api(f"GET /api/v1/configmaps?watch=1&resourceVersion={digits}", code=500)
+
+
+async def test_yaml_too_deep_is_the_clients_fault(api: Any) -> None:
+    deep = b"[" * 900 + b"]" * 900
+    for body in (deep, deep + b"\n---\n" + deep):
+        await api("DELETE /api/v1/namespaces/d/configmaps/a", body, code=400, content_type="application/yaml")
+        await api("POST /api/v1/namespaces/d/configmaps", body, code=400, content_type="application/yaml")

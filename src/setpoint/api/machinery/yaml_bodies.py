@@ -30,6 +30,13 @@ class YamlComplaint(ValueError):
 
 def to_json(body: bytes) -> tuple[bytes, list[str]]:
     """JSON with sorted keys, and the complaints about repeated keys that a strict reader makes."""
+    try:
+        return _to_json(body)
+    except RecursionError as error:
+        raise YamlComplaint("yaml: exceeded max depth") from error
+
+
+def _to_json(body: bytes) -> tuple[bytes, list[str]]:
     reader = _Reader()
     try:
         node = yaml.compose(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -40,10 +47,7 @@ def to_json(body: bytes) -> tuple[bytes, list[str]]:
             raise YamlComplaint(f"yaml: {_marked(error)}") from error
     except yaml.YAMLError as error:
         raise YamlComplaint(f"yaml: {error}") from error
-    try:
-        value = reader.value(node) if node is not None else None
-    except RecursionError as error:
-        raise YamlComplaint("yaml: exceeded max depth") from error
+    value = reader.value(node) if node is not None else None
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS), reader.repeated
     except TypeError as error:

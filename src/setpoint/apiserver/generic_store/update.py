@@ -18,6 +18,7 @@ from setpoint.apiserver.generic_store import create as creating
 from setpoint.apiserver.generic_store import delete as deleting
 from setpoint.apiserver.generic_store.objects import encoder
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
+from setpoint.apiserver.versions import unsigned
 from setpoint.registry import metadata
 from setpoint.registry.strategy import Context, Object, Strategy
 from setpoint.storage import protocol
@@ -134,11 +135,10 @@ def _check_version(store: GenericStore, change: Update, meta: dict[str, Any], cu
 
 def parse_version(text: str) -> int:
     """A resourceVersion of an object; one that is no number is an internal error in Kubernetes."""
-    if not text:
-        return 0
-    if not (text.isascii() and text.isdigit()):
-        raise StatusError(500, "", f'strconv.ParseUint: parsing "{text}": invalid syntax')
-    return int(text)
+    try:
+        return unsigned(text)
+    except ValueError as error:
+        raise StatusError(500, "", str(error)) from None
 
 
 def _validate(store: GenericStore, strategy: Strategy, context: Context, obj: Object, old: Object) -> list[FieldError]:

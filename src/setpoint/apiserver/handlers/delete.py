@@ -111,9 +111,6 @@ def _from_body(call: Call) -> dict[str, Any]:
 
 
 def _yaml(body: bytes) -> Any:
-    import yaml
+    from setpoint.api.machinery.yaml_bodies import to_json
 
-    try:
-        return yaml.safe_load(body)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
+    return orjson.loads(to_json(body)[0])
