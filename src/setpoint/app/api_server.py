@@ -26,6 +26,7 @@ from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartErro
 from setpoint.client.client import Client
 from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.kit.clock import Clock
+from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.storage.protocol import Store, StoreError
 
 #: the first address of the service range, as the `kubernetes` Service has it
@@ -69,6 +70,7 @@ class ApiServer:
             await self._store.open()
         except StoreError as error:
             raise StartError(str(error)) from error
+        await ServiceAllocator(self._store).repair()
         context = server_context(self._serving(), str(self.authority.certificate_file))
         self.pipeline.health.started = False
         self.port = await self._listen(context)
