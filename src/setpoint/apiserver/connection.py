@@ -84,6 +84,7 @@ class Connection(asyncio.Protocol):
         self._forget()
         if self._writable is not None and not self._writable.done():
             self._writable.set_exception(ConnectionResetError("the client is gone"))
+            self._writable.exception()  # seen: whoever waited may have been cancelled, and nobody is left to look
         if self._streaming:
             self.end_stream()
 
