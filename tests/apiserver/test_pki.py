@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import ssl
 import stat
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from setpoint.apiserver.pki import CLIENT, SERVER, Authority, Subject, service_account_key
+from setpoint.apiserver.pki import CLIENT, SERVER, Authority, Subject, service_account_key, write_private
 
 
 def test_the_authority_is_made_once_and_kept(tmp_path: Path) -> None:
@@ -81,3 +82,12 @@ def _handshake(certificate: Path, key: Path, ca: Path) -> bool:
                 pass
             into.write(out.read())
     return done == {"client", "server"}
+
+
+def test_a_file_put_in_the_way_gets_no_secret(tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    (tmp_path / f".config.{os.getpid()}").symlink_to(trap)
+    write_private(tmp_path / "config", b"secret")
+    assert not trap.exists()
+    assert (tmp_path / "config").read_bytes() == b"secret"
+    assert stat.S_IMODE((tmp_path / "config").stat().st_mode) == 0o600

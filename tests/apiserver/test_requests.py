@@ -149,3 +149,13 @@ async def test_yaml_too_deep_is_the_clients_fault(api: Any) -> None:
     for body in (deep, deep + b"\n---\n" + deep):
         await api("DELETE /api/v1/namespaces/d/configmaps/a", body, code=400, content_type="application/yaml")
         await api("POST /api/v1/namespaces/d/configmaps", body, code=400, content_type="application/yaml")
+
+
+@pytest.mark.parametrize("depth", [300, 900, 5000])
+@pytest.mark.parametrize("kind", ["merge-patch", "strategic-merge-patch", "json-patch"])
+async def test_a_patch_too_deep_is_the_clients_fault(api: Any, kind: str, depth: int) -> None:
+    await api("POST /api/v1/namespaces/d/configmaps", {"metadata": {"name": "a"}})
+    value = b'{"a":' * depth + b"1" + b"}" * depth
+    body = b'[{"op":"add","path":"/data","value":%b}]' % value if kind == "json-patch" else b'{"data":%b}' % value
+    refused = await api("PATCH /api/v1/namespaces/d/configmaps/a", body, code=400, content_type=f"application/{kind}+json")
+    assert "exceeded max depth" in refused["message"]

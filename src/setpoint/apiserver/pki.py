@@ -126,7 +126,9 @@ def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Write a file as a whole or not at all, readable by nobody else from its first moment (mode 0600)."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    draft.unlink(missing_ok=True)
+    # a file of our own, not one that somebody has put there: the directory may be everybody's
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
     draft.replace(path)

@@ -26,6 +26,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_YAML = "application/apply-patch+yaml"
 APPLY_CBOR = "application/apply-patch+cbor"
+_DEEPEST = 254  # levels that orjson writes
 _BUILT_IN = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_YAML, APPLY_CBOR)
 _CUSTOM = (JSON_PATCH, MERGE_PATCH, APPLY_YAML, APPLY_CBOR)
 
@@ -81,13 +82,18 @@ def patch_type(call: Call) -> str:
 def read_patch(body: bytes, media: str) -> Any:
     """The patch document. Raises 400."""
     try:
-        return orjson.loads(body)
+        found = orjson.loads(body)
+        if body.count(b"{") + body.count(b"[") >= _DEEPEST:
+            orjson.dumps(found)
+        return found
+    except TypeError:  # deeper than can be written again
+        detail = "exceeded max depth"
     except orjson.JSONDecodeError:
         try:
             return _plain(gojson.parse(body))
         except gojson.SyntaxComplaint as error:
             detail = str(error)
-        raise bad_request(detail if media == STRATEGIC_PATCH else f"error decoding patch: {detail}") from None
+    raise bad_request(detail if media == STRATEGIC_PATCH else f"error decoding patch: {detail}") from None
 
 
 def apply_patch(call: Call, current: Object, patch: Any, media: str, options: WriteOptions) -> tuple[Object, list[str]]:
