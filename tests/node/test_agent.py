@@ -242,6 +242,15 @@ async def test_probes_against_the_pods_own_address(rig: Rig) -> None:
     assert found, "an answer of another pod's process is no answer"
 
 
+async def test_a_node_takes_back_what_others_said_of_its_pods_while_it_was_silent(rig: Rig) -> None:
+    await rig.start_agent()
+    await rig.create(sh("exec sleep 1000"))
+    await rig.running()
+    said = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    await rig.admin.patch(PODS, "p", said, "default", kind="strategic", subresource="status")
+    await rig.until(lambda pod: {each.type: each.status for each in pod.status.conditions}["Ready"] == "True")
+
+
 async def test_a_failed_liveness_probe_restarts(rig: Rig) -> None:
     await rig.start_agent()
     probe = {"exec": {"command": ["sh", "-c", "echo not well; exit 1"]}, "periodSeconds": 1, "failureThreshold": 1}

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.types.core_v1 import PODS
+from setpoint.api.types.core_v1 import PODS, Pod
 from setpoint.client.client import ClientProtocol
 from setpoint.client.transport import TransportError
 from setpoint.client.workqueue import WorkQueue
@@ -27,6 +27,7 @@ class _Entry(Struct):
     name: str
     wanted: Mapping[str, Any] | None = None
     sent: Mapping[str, Any] | None = None
+    version: int = 0  # the pod's resourceVersion that `sent` made
     delete: bool = False
 
 
@@ -48,6 +49,20 @@ class StatusManager:
                 self._queue.add_after(uid, _LINGER)
             elif status != entry.sent:
                 self._queue.add(uid)
+
+    def seen(self, pod: Pod) -> None:
+        """The pod as a watch shows it: where another has written conditions that are this node's to tell, they are told again.
+
+        The node life cycle controller makes pods of a silent node not ready; nobody but the node can take that back. As kubelet's
+        needsReconcile.
+        """
+        entry = self._entries.get(pod.metadata.uid)
+        if entry is None or entry.sent is None or entry.sent != entry.wanted or _version(pod) <= entry.version:
+            return
+        known = {condition.type: condition.status for condition in pod.status.conditions}
+        if any(known.get(told["type"]) != told["status"] for told in entry.sent.get("conditions", ())):
+            entry.sent = None
+            self._queue.add(pod.metadata.uid)
 
     def delete(self, uid: str, namespace: str, name: str) -> None:
         """Remove the API object (grace 0) once its last status is told."""
@@ -94,8 +109,14 @@ class StatusManager:
         wanted = entry.wanted
         if wanted is not None and wanted != entry.sent:
             body = {"metadata": {"uid": uid}, "status": wanted}
-            await self._client.patch(PODS, entry.name, body, entry.namespace, kind="strategic", subresource="status")
-            entry.sent = wanted
+            pod = await self._client.patch(PODS, entry.name, body, entry.namespace, kind="strategic", subresource="status")
+            entry.sent, entry.version = wanted, _version(pod)
         if entry.delete and uid in self._entries:
             await self._client.delete(PODS, entry.name, entry.namespace, grace_seconds=0, uid=uid)
             entry.delete = False
+
+
+def _version(pod: Pod) -> int:
+    """The resourceVersion as a number, to tell later states from earlier ones; 0 where it is none."""
+    text = pod.metadata.resource_version
+    return int(text) if text.isdecimal() else 0

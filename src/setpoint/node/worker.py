@@ -86,6 +86,8 @@ class PodWorker:
             else:
                 self._DO[type(command)](self, command)
         self._wake_at(wake)
+        if isinstance(event, m.PodChanged):
+            self._services.statuses.seen(event.pod)
         if isinstance(event, m.Adopted):
             self.refresh_volumes()  # its sources are watched again from here on
 
