@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from setpoint.api.machinery.status import bad_request
 from setpoint.apiserver import partial
 from setpoint.apiserver.call import Call
 from setpoint.registry.resource import Table
@@ -50,12 +51,35 @@ def table(
     call: Call, records: Sequence[Record], revision: int, metadata: dict[str, Any] | None = None, *, headers: bool = True
 ) -> dict[str, Any]:
     """A Table of `records`; `headers` off leaves the columns out, as in a watch after the first event."""
-    layout, now = layout_of(call), call.clock.now()
-    content = call.request.parameter("includeObject", "Metadata")
+    layout, now, content = layout_of(call), call.clock.now(), _content(call)
+    rows = [_row(call, layout, record, content, now) for record in records]
+    if metadata is None:
+        metadata = {"resourceVersion": str(revision)} if revision else {}
     return {
-        **empty(metadata or {"resourceVersion": str(revision)}, call.form.version, call, headers=headers),
-        "rows": [_row(call, layout, record, content, now) for record in records],
+        **empty(metadata, call.form.version, call, headers=headers),
+        "rows": rows or (None if layout is DEFAULT else rows),  # null where nobody wrote a printer for the kind
     }
+
+
+def of_objects(call: Call, layout: Table, objects: Sequence[Object], metadata: dict[str, Any]) -> dict[str, Any]:
+    """A Table of objects that are made and not stored (a Scale, the parts of the control plane)."""
+    now, content = call.clock.now(), _content(call)
+    rows = []
+    for obj in objects:
+        shown = {"Object": obj, "None": None}.get(content, partial.one(obj["metadata"], call.form.version))
+        rows.append({"cells": layout.cells(obj, now), "object": shown})
+    columns = [_definition(column) for column in layout.columns]
+    version = f"meta.k8s.io/{call.form.version}"
+    return {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": columns, "rows": rows}
+
+
+def _content(call: Call) -> str:
+    """What rows hold of their objects; raises 400 for a word that says nothing."""
+    content = call.request.parameter("includeObject") or "Metadata"
+    if content not in ("Metadata", "Object", "None"):
+        why = f"includeObject: Invalid value: \"{content}\": must be 'Metadata', 'Object', 'None', or empty"
+        raise bad_request(f"Unable to convert to Table as requested: {why}")
+    return content
 
 
 def empty(metadata: dict[str, Any], version: str, call: Call, *, headers: bool = True) -> dict[str, Any]:

@@ -15,10 +15,17 @@ _PARTS = ("scheduler", "controller-manager", "etcd-0")
 
 async def handle(call: Call) -> Response:
     """They run in this process or are watched by whoever runs them: as long as this server answers they are healthy."""
-    call.form = accepted(call.request)
+    call.form = accepted(call.request, ("Table",))
+    names: tuple[str, ...] = _PARTS
     if call.info.name:
         if call.info.name not in _PARTS:
             raise not_found("", "componentstatus", call.info.name)
+        names = (call.info.name,)
+    if call.form.kind == "Table":
+        from setpoint.apiserver import tables
+
+        return answers.value_answer(call, tables.of_objects(call, tables.layout_of(call), [*map(_part, names)], {}))
+    if call.info.name:
         return answers.value_answer(call, {"kind": "ComponentStatus", "apiVersion": "v1", **_part(call.info.name)})
     items = [_part(name) for name in _PARTS]
     return answers.value_answer(call, {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items})

@@ -62,7 +62,7 @@ def _check_namespace(call: Call, spec: Object) -> None:
 
 
 def _read(call: Call) -> Object:
-    call.form = accepted(call.request, answers.OBJECT_FORMS)
+    call.form = accepted(call.request)
     options = write_options(call.request, "CreateOptions")
     media = body_type(call.request)
     review, warnings = call.bodies.decode(call.request.body, media, call.resource, call.version, options.validation)

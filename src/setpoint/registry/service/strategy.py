@@ -23,6 +23,7 @@ from setpoint.registry.spec_status import StatusStrategy, keep_field
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _AFFINITY_SECONDS = 10800
+_EXTERNAL_IPS = "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
 
 
 class ServiceStrategy(Strategy):
@@ -78,6 +79,12 @@ class ServiceStrategy(Strategy):
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         return names.dns_label(name, prefix=prefix)
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return [_EXTERNAL_IPS] if (obj.get("spec") or {}).get("externalIPs") else []
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return self.warnings_on_create(context, obj)
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         spec = obj.get("spec") or {}

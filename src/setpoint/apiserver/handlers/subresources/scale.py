@@ -32,7 +32,7 @@ async def handle(call: Call) -> Response:
     call.form = accepted(call.request, answers.OBJECT_FORMS)
     if call.info.verb == "get":
         record = await call.store.get(call.info.namespace, call.info.name)
-        return answers.value_answer(call, scale_of(call.store.codec.decode(record), call.resource))
+        return _answer(call, scale_of(call.store.codec.decode(record), call.resource))
     if call.info.verb == "update":
         options = write_options(call.request, "UpdateOptions")
         scale, warnings = _decode(call, call.request.body, body_type(call.request), options)
@@ -84,7 +84,7 @@ async def _apply(call: Call) -> Response:
 
     change = updating.Update(name=call.info.name, compute=compute, strategy=resource.strategy, patch=True)
     outcome = await updating.update(store, call.context("UPDATE", options), change)
-    return answers.value_answer(call, scale_of(_object(outcome.record), resource))
+    return _answer(call, scale_of(_object(outcome.record), resource))
 
 
 def _check_replicas(call: Call, scale: Object) -> int:
@@ -118,7 +118,17 @@ async def _write(call: Call, options: WriteOptions, make: Any) -> Response:
         patch=True,
     )
     outcome = await updating.update(call.store, call.context("UPDATE", options), change)
-    return answers.value_answer(call, scale_of(_object(outcome.record), call.resource))
+    return _answer(call, scale_of(_object(outcome.record), call.resource))
+
+
+def _answer(call: Call, scale: Object) -> Response:
+    if call.form.kind != "Table":
+        return answers.value_answer(call, scale)
+    from setpoint.apiserver import tables
+    from setpoint.registry.tables import TABLES
+
+    version = {"resourceVersion": scale["metadata"]["resourceVersion"]}
+    return answers.value_answer(call, tables.of_objects(call, TABLES["autoscaling", _KIND], [scale], version))
 
 
 def _object(record: Record) -> Object:
