@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from tests.e2e.wire import Answer, Wire, read_answer, wire_of
 
@@ -469,6 +470,22 @@ def test_slow_and_idle_connections_do_not_stop_the_others(wire: Wire) -> None:
             secure.sendall(POST + b"Content-Length: 100\r\n\r\n{" if number % 2 else GET)
         assert wire.request("GET /version").status == 200
         assert wire.request(f"POST {CONFIGMAPS}?dryRun=All", b'{"metadata":{"name":"x"}}').status == 201
+
+
+def test_watchers_that_never_read_harm_nobody_and_leave_nothing(cluster: Cluster, wire: Wire) -> None:
+    assert cluster.process is not None
+    server = psutil.Process(cluster.process.pid)
+    before = server.num_fds()
+    body = json.dumps({"metadata": {"generateName": "big-"}, "data": {"k": "a" * 300_000}}).encode()
+    with contextlib.ExitStack() as stack:
+        for _ in range(20):
+            stack.enter_context(wire.open()).sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        for _ in range(20):
+            made = wire.request(f"POST {CONFIGMAPS}", body)
+            assert made.status == 201
+            assert wire.request(f"DELETE {CONFIGMAPS}/{made.json['metadata']['name']}").status == 200
+        assert server.num_fds() >= before + 20
+    eventually(lambda: server.num_fds() <= before + 2)
 
 
 def test_a_client_that_waits_is_told_to_go_on(wire: Wire) -> None:
