@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import socket
@@ -183,14 +182,3 @@ def _host_addresses() -> list[str]:
     families = (socket.AF_INET, socket.AF_INET6)
     found = [entry.address for entries in psutil.net_if_addrs().values() for entry in entries if entry.family in families]
     return [address.partition("%")[0] for address in found]
-
-
-async def wait_until(check: Any, seconds: float, pause: float = 0.02) -> bool:
-    """Ask `await check()` until it is true, `seconds` at the most."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + seconds
-    while not await check():
-        if loop.time() > deadline:
-            return False
-        await asyncio.sleep(pause)
-    return True

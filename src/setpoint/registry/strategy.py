@@ -45,7 +45,6 @@ class Strategy:
     allow_create_on_update: ClassVar[bool] = False
     #: PUT without metadata.resourceVersion overwrites whatever is there (behaviour B10)
     allow_unconditional_update: bool = True
-    #: generateName is truncated to leave room for the suffix, as a DNS label or subdomain
     #: what happens to dependents when a DELETE says nothing: "Background", "Orphan" or "Foreground" (behaviour B21)
     default_propagation: ClassVar[str] = "Background"
     #: warned about when a DELETE says nothing of dependents

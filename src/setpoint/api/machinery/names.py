@@ -184,22 +184,11 @@ def _prefix(value: str) -> list[str]:
 label_key = qualified_name
 
 
-def prefixed_label_key(value: str) -> list[str]:
-    """A label key that must have its domain: `example.com/key`."""
-    complaints = qualified_name(value)
-    return complaints or ([] if "/" in value else ["must include a prefix (e.g. 'example.com/key')"])
-
-
 def label_value(value: str) -> list[str]:
     complaints = [max_bytes(63)] if _length(value) > 63 else []
     if value and not _key(value):
         complaints.append(_VALUE_COMPLAINT)
     return complaints
-
-
-def finalizer_name(value: str) -> list[str]:
-    """A finalizer of `metadata.finalizers`."""
-    return qualified_name(value)
 
 
 STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})

@@ -68,9 +68,12 @@ class KubeletProxy:
         query = options.stream_query(request, container)
         upstream = await self._upgrade(pod, f"{url}", query, chosen)
         client = web.WebSocketResponse(protocols=(chosen,), max_msg_size=0, compress=False, autoping=True)
-        await client.prepare(request.carrier.request)
-        request.carrier.response = client
-        await _relay(client, upstream)
+        try:
+            await client.prepare(request.carrier.request)
+            request.carrier.response = client
+            await _relay(client, upstream)
+        finally:
+            await upstream.close()
         return Response(101, {})
 
     async def _url(self, kind: str, pod: Mapping[str, Any], container: str) -> str:

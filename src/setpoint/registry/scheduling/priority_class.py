@@ -75,8 +75,3 @@ def _known(name: str, obj: Object) -> Errors:
         return []
     text = f"priority class names with '{_RESERVED}' prefix are reserved for system use only. error: {why}"
     return [forbidden("metadata.name", text)]
-
-
-def is_system(name: str) -> bool:
-    """Whether a class belongs to the system, which does not let it be deleted."""
-    return name in _SYSTEM
