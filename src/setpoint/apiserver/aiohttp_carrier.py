@@ -18,6 +18,7 @@ from msgspec import Struct
 from multidict import CIMultiDict
 
 from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver import answers
 from setpoint.apiserver.authentication import certificates
 from setpoint.apiserver.connection import (
     BODY_TIMEOUT,
@@ -29,7 +30,7 @@ from setpoint.apiserver.connection import (
     too_large,
     too_late,
 )
-from setpoint.apiserver.request import Request, Response, error_response
+from setpoint.apiserver.request import Request, Response
 from setpoint.kit import logs
 
 log = logs.get_logger("apiserver.http")
@@ -95,7 +96,8 @@ class Protocols(web.Server):
         try:
             request = await self._request(carried)
         except StatusError as error:
-            return _answer(error_response(error))
+            headers = {name.lower(): value for name, value in carried.headers.items()}
+            return _answer(answers.error_answer(Request(carried.method, carried.path, headers=headers), error))
         response = await self._pipeline.handle(request)
         if response.stream is not None:
             return await self._stream(carried, response, response.stream)

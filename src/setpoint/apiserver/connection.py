@@ -14,8 +14,8 @@ from typing import Protocol
 from urllib.parse import parse_qs, unquote
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver import heads
+from setpoint.api.machinery.user import ANONYMOUS, UserInfo
+from setpoint.apiserver import answers, heads
 from setpoint.apiserver.authentication import certificates
 from setpoint.apiserver.request import Request, Response, error_response
 from setpoint.kit import logs
@@ -204,7 +204,8 @@ class Connection(asyncio.Protocol):
         try:
             user = await self._server.user_of(head.headers.get("authorization", ""), self._certificate_user)
         except StatusError as error:
-            return self._write(error_response(error), head_only=head.method == "HEAD", keep=head.keep)
+            refusal = answers.error_answer(_request(head, body, ANONYMOUS), error)
+            return self._write(refusal, head_only=head.method == "HEAD", keep=head.keep)
         response = await self._server.handle(_request(head, body, user))
         if response.stream is not None:
             return await self._stream(response, response.stream)
