@@ -160,6 +160,31 @@ async def test_gated_pods_wait_without_an_event(world: World) -> None:
     assert (await world.get()).spec.node_name == "n1"
 
 
+@pytest.mark.parametrize("point", ["pre_filter", "reserve", "permit", "pre_bind", "bind"])
+async def test_a_plugin_that_breaks_costs_its_pod_an_attempt_and_no_other_anything(
+    world: World, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    await world.node()
+    works = getattr(world.scheduler.profile, point)
+    failures = 1
+
+    def fail(state: Any, pod: Pod, *more: Any) -> Any:
+        nonlocal failures
+        if pod.metadata.name == "p" and failures:
+            failures -= 1
+            raise KeyError("broken")
+        return works(state, pod, *more)
+
+    monkeypatch.setattr(world.scheduler.profile, point, fail)
+    await world.pod("p")
+    await world.pod("q")
+    await world.idle()
+    assert (await world.get("q")).spec.node_name == "n1"
+    assert (await world.condition())[1] == "SchedulerError"
+    await world.clock.advance(3)
+    assert (await world.get()).spec.node_name == "n1"
+
+
 async def test_a_lost_binding_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await world.node()
     post = world.client.create_subresource

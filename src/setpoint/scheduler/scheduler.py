@@ -33,7 +33,7 @@ from setpoint.scheduler.profile import Profile
 from setpoint.scheduler.queue import Place, QueuedPod, SchedulingQueue
 from setpoint.scheduler.registry import DEFAULT_PROFILE, Enabled
 from setpoint.scheduler.snapshot import Snapshot
-from setpoint.scheduler.status import Status
+from setpoint.scheduler.status import Status, failed
 from setpoint.scheduler.watching import UNFINISHED, Watching
 
 log = logs.get_logger("scheduler")
@@ -136,28 +136,41 @@ class Scheduler:
             self._refused(tasks, queued, refusal)
         except CycleError as error:
             self._broken(tasks, queued, str(error))
+        except Exception as error:  # a plugin's fault: it costs its pod this attempt, and no other pod anything
+            log.exception("a plugin failed", pod=queued.key)
+            self._broken(tasks, queued, _words(error))
         else:
             self._place(tasks, queued, placement)
 
     def _place(self, tasks: Tasks, queued: QueuedPod, placement: Placement) -> None:
         """Assume the pod on its node and start the binding cycle."""
         self.snapshot.assume(queued.info, placement.node)
-        status = self.profile.reserve(placement.state, queued.pod, placement.node)
-        held = 0.0
-        if status is None:
-            status, held = self.profile.permit(placement.state, queued.pod, placement.node)
+        status, held = self._reserve(queued, placement)
         if status is not None:
             self._give_back(queued, placement)
             self._not_bound(tasks, queued, status)
             return
         self._write(tasks, f"bind {queued.key}", lambda: self._bind(tasks, queued, placement, held))
 
+    def _reserve(self, queued: QueuedPod, placement: Placement) -> tuple[Status | None, float]:
+        """A refusal, or for how many seconds the pod is held."""
+        try:
+            status = self.profile.reserve(placement.state, queued.pod, placement.node)
+            return (status, 0.0) if status is not None else self.profile.permit(placement.state, queued.pod, placement.node)
+        except Exception as error:  # as in `_attempt`
+            log.exception("a plugin failed", pod=queued.key)
+            return failed(_words(error)), 0.0
+
     # ---- the binding cycle
 
     async def _bind(self, tasks: Tasks, queued: QueuedPod, placement: Placement, held: float) -> None:
         pod, state, node = queued.pod, placement.state, placement.node
-        status = await self.held.hold(queued.key, held) if held else None
-        status = status or await self.profile.pre_bind(state, pod, node) or await self.profile.bind(state, pod, node)
+        try:
+            status = await self.held.hold(queued.key, held) if held else None
+            status = status or await self.profile.pre_bind(state, pod, node) or await self.profile.bind(state, pod, node)
+        except Exception as error:  # as in `_attempt`; a pod that stayed assumed would take room for ever
+            log.exception("a plugin failed", pod=queued.key)
+            status = failed(_words(error))
         if status is not None:
             self._give_back(queued, placement)
             self._not_bound(tasks, queued, status)
@@ -236,9 +249,15 @@ class Scheduler:
                 await work()
             except (StatusError, TransportError) as error:
                 log.info("not written", what=name, error=str(error))
+            except Exception:  # the one place where a write's errors end: the others go on
+                log.exception("not written", what=name)
             finally:
                 self._writes -= 1
                 self._wake.set()
 
         self._writes += 1
         tasks.start(name, run())
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
