@@ -6,7 +6,6 @@ traceback in the log. Authentication has been done by the carrier, which knows t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
 from typing import Any, Protocol
@@ -26,6 +25,7 @@ from setpoint.apiserver.request import Request, Response, text_response
 from setpoint.apiserver.routing import RequestInfo, Router, parse
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
+from setpoint.kit.deadlines import Deadlines
 from setpoint.registry.admission.request import Admission
 from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Object
@@ -75,6 +75,7 @@ class Pipeline:
         self.issuer = issuer
         self.measure = Measure()
         self.in_flight = InFlight()
+        self._deadlines = Deadlines(REQUEST_TIMEOUT)
         self.stores: dict[tuple[str, str], GenericStore] = {}
         self._handlers: dict[str, Handler] = {}
         self._subresources: dict[str, Handler] = {}
@@ -189,9 +190,8 @@ class Pipeline:
             return await handler(call)
         if info.verb == "get" and not info.subresource:
             return await self._read(handler, call)
-        with self.in_flight.enter(mutating=info.verb not in ("get", "list")):
-            async with asyncio.timeout(REQUEST_TIMEOUT):
-                return await handler(call)
+        with self.in_flight.enter(mutating=info.verb not in ("get", "list")), self._deadlines:
+            return await handler(call)
 
     async def _read(self, handler: Handler, call: Call) -> Response:
         """A GET of one object: it never waits long, so it needs no timer."""

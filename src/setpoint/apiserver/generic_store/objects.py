@@ -5,7 +5,7 @@ Stored JSON begins with kind and apiVersion (design, decision 4), so that a list
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -97,6 +97,14 @@ class Codec:
         value = self.json(record, version)
         start = self._heads[version]
         return b"{" + value[len(start) :] if value.startswith(start) else value
+
+    def items(self, records: Sequence[Record], version: str) -> bytes:
+        """The items of a list, joined; the bytes of records that are stored as they are served are copied once."""
+        start = self._heads[version]
+        if self.is_stored(version) and all(record.value.startswith(start) for record in records):
+            after = len(start)
+            return b"{" + b",{".join([memoryview(record.value)[after:] for record in records]) if records else b""
+        return b",".join([self.item(record, version) for record in records])
 
     def _change(self, obj: Object, wanted: str) -> Object:
         if self.resource.convert is not None:

@@ -105,10 +105,11 @@ async def joined(call: Call, records: Sequence[Record], metadata: dict[str, Any]
     resource, codec, version = call.resource, call.store.codec, call.version
     kind = resource.list_kind or f"{resource.kind}List"
     top = orjson.dumps({"kind": kind, "apiVersion": api_version(resource, version), "metadata": metadata})
-    make = codec.json if resource.extra.get("custom") else codec.item
+    custom = resource.extra.get("custom")
     pieces = []
     for first in range(0, len(records), read.SLICE):
         if first:
             await asyncio.sleep(0)
-        pieces.append(b",".join([make(record, version) for record in records[first : first + read.SLICE]]))
+        some = records[first : first + read.SLICE]
+        pieces.append(b",".join([codec.json(record, version) for record in some]) if custom else codec.items(some, version))
     return top[:-1] + b',"items":[' + b",".join(pieces) + b"]}"

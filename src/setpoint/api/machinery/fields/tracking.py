@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
+from setpoint.api.machinery.fields import comparing, sets, shape
 from setpoint.api.machinery.fields import managed as entries
-from setpoint.api.machinery.fields import sets, shape
 from setpoint.api.machinery.fields.comparing import Comparison, compare, remembered
 from setpoint.api.machinery.fields.managed import Identity, Managed, Owner
 from setpoint.api.machinery.fields.sets import Set
@@ -28,25 +28,20 @@ Paths = tuple[tuple[str, ...], ...]
 #: an object in another version with that version's schema; None for a version that is no longer served
 Convert = Callable[[Json, str], tuple[Json, Node] | None]
 
+_UNOWNED = (
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+)
 #: what no entry ever holds
 STRIPPED = sets.union(
-    sets.of_paths((("apiVersion",), ("kind",), ("metadata",))),
-    sets.of_paths(
-        tuple(
-            ("metadata", name)
-            for name in (
-                "name",
-                "namespace",
-                "creationTimestamp",
-                "selfLink",
-                "uid",
-                "clusterName",
-                "generation",
-                "managedFields",
-                "resourceVersion",
-            )
-        )
-    ),
+    sets.of_paths((("apiVersion",), ("kind",), ("metadata",))), sets.of_paths(tuple(("metadata", name) for name in _UNOWNED))
 )
 
 paths_set = lru_cache(maxsize=256)(sets.of_paths)
@@ -249,15 +244,12 @@ def created(whole: Shape, node: Node, new: Json) -> Set:
         value, before = new[name], start.get(name)
         child = whole.field(name) or shape.WHOLE
         if isinstance(before, dict) and isinstance(value, dict) and child.mode == MAP:
-            found = _created_part(child, before, value)
-        elif name in start and before == value:
-            continue
-        else:
-            found = compare(whole, {}, {name: value}).added[sets.field(name)]
-            taken[sets.field(name)] = found
-            continue
-        if found:
-            taken[sets.field(name)] = found
+            if name == "metadata":  # without what differs from object to object and is nobody's
+                value = {key: item for key, item in value.items() if key not in _UNOWNED}
+            if found := _created_part(child, before, value):
+                taken[sets.field(name)] = found
+        elif name not in start or before != value:
+            taken[sets.field(name)] = comparing.whole(child, value)
     return taken
 
 
