@@ -96,3 +96,14 @@ def test_status_is_the_servers() -> None:
     obj["status"] = {"storedVersions": ["v0"]}
     DefinitionStrategy().prepare_for_create(context(), obj)
     assert obj["status"] == {"storedVersions": ["v1"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [(".spec.a", 0), (".spec.b", 1), (".spec.none", 1), (".metadata.name", 1), ("spec.a", 1), (".spec.b[0]", 1), ("", 1)],
+)
+def test_selectable_fields_are_scalars_of_the_schema(path: str, wrong: int) -> None:
+    spec = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array"}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    obj = definition({**version("v1", storage=True, selectableFields=[{"jsonPath": path}]), "schema": schema})
+    assert len(complaints(DefinitionStrategy(), obj)) == wrong

@@ -10,13 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import invalid, required, too_many
+from setpoint.api.machinery.status import duplicate, invalid, required, too_many
 from setpoint.registry import go_form
 from setpoint.registry.fields import Errors
 
 _TYPES = ("boolean", "date", "integer", "number", "string")
 _FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _LONGEST_WARNING = 256
+_SELECTABLE = "selectableFields"
+_SELECTABLE_TYPES = ("string", "boolean", "integer")
 _MAX_SELECTABLE = 8
 
 Version = Mapping[str, Any]
@@ -34,7 +36,12 @@ def validate_versions(path: str, versions: Sequence[Version] | None) -> Errors:
         if messages := names.dns1035_label(name):
             errors.append(invalid(f"{path}[{i}].name", name, ",".join(messages)))
         errors += _deprecation(f"{path}[{i}].deprecationWarning", version)
-        errors += [error for field in _PARTS if not _is_shared(field, given) for error in _part(f"{path}[{i}]", field, version)]
+        errors += [
+            error
+            for field in (*_PARTS, _SELECTABLE)
+            if not _is_shared(field, given)
+            for error in _part(f"{path}[{i}]", field, version)
+        ]
     shown = None if versions is None else [go_form.of(version, "CustomResourceDefinitionVersion") for version in given]
     if len({version.get("name", "") for version in given}) != len(given):
         errors.append(invalid(path, shown, "must contain unique version names"))
@@ -47,7 +54,7 @@ def validate_parts(path: str, versions: Sequence[Version]) -> Errors:
     """What all versions have in common."""
     if not versions:
         return []
-    return [error for field in _PARTS if _is_shared(field, versions) for error in _part(path, field, versions[0])]
+    return [error for field in (*_PARTS, _SELECTABLE) if _is_shared(field, versions) for error in _part(path, field, versions[0])]
 
 
 def _is_shared(field: str, versions: Sequence[Version]) -> bool:
@@ -56,7 +63,11 @@ def _is_shared(field: str, versions: Sequence[Version]) -> bool:
 
 def _part(path: str, field: str, version: Version) -> Errors:
     value = version.get(field)
-    return _PARTS[field](f"{path}.{field}", value) if value else []
+    if not value:
+        return []
+    if field == _SELECTABLE:
+        return _selectable(f"{path}.{field}", value, (version.get("schema") or {}).get("openAPIV3Schema") or {})
+    return _PARTS[field](f"{path}.{field}", value)
 
 
 def _deprecation(path: str, version: Version) -> Errors:
@@ -120,14 +131,45 @@ def _subresources(path: str, subresources: Version) -> Errors:
     return errors
 
 
-def _selectable(path: str, fields: Sequence[Version]) -> Errors:
+def _selectable(path: str, fields: Sequence[Version], schema: Version) -> Errors:
+    """Fields to select objects by: scalars that the schema has, each once."""
     if len(fields) > _MAX_SELECTABLE:
         return [too_many(path, len(fields), _MAX_SELECTABLE)]
-    return [required(f"{path}[{i}].jsonPath") for i, field in enumerate(fields) if not field.get("jsonPath")]
+    errors: Errors = []
+    seen: set[str] = set()
+    for i, field in enumerate(fields):
+        where, here = field.get("jsonPath", ""), f"{path}[{i}].jsonPath"
+        if not where:
+            errors.append(required(here))
+            continue
+        if where in seen:
+            errors.append(duplicate(here, where))
+            continue
+        seen.add(where)
+        if why := _unselectable(where, schema):
+            errors.append(invalid(here, where, why))
+    return errors
+
+
+def _unselectable(where: str, schema: Version) -> str:
+    """Why a field cannot be selected by; nothing if it can."""
+    if not where.startswith("."):
+        return f"is an invalid path: expected [ or . but got: {where.split('.', maxsplit=1)[0]}"
+    if "[" in where:
+        return "is an invalid path: array notation is not allowed"
+    found: Version | None = schema
+    for name in where[1:].split("."):
+        found = ((found or {}).get("properties") or {}).get(name)
+    if found is None or where.startswith(".metadata."):
+        return "is an invalid path: does not refer to a valid field"
+    if found.get("type") not in _SELECTABLE_TYPES:
+        return (
+            "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
+        )
+    return ""
 
 
 _PARTS: dict[str, Callable[[str, Any], Errors]] = {
     "subresources": _subresources,
     "additionalPrinterColumns": _columns,
-    "selectableFields": _selectable,
 }
