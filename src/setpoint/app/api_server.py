@@ -154,7 +154,7 @@ class ApiServer:
                 kubeconfig.write(self.options.kubeconfig, config)
             if self.options.merge:
                 kubeconfig.merge_into(Path.home() / ".kube" / "config", config)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise StartError(f"kubeconfig cannot be written: {error}") from error
 
 

@@ -42,10 +42,19 @@ def write(file: Path, config: Mapping[str, Any]) -> None:
 
 
 def merge_into(file: Path, config: Mapping[str, Any]) -> None:
-    """Add our cluster, user and context to the kubeconfig in `file`, replacing those of the same names, and make it current."""
+    """Add our cluster, user and context to the kubeconfig in `file`, replacing those of the same names, and make it current.
+
+    A link stays one. Raises ValueError where the file holds no kubeconfig, OSError.
+    """
     import yaml
 
-    held: dict[str, Any] = (yaml.safe_load(file.read_text()) if file.exists() else None) or {"apiVersion": "v1", "kind": "Config"}
+    file = file.resolve()
+    try:
+        held = (yaml.safe_load(file.read_text()) if file.exists() else None) or {"apiVersion": "v1", "kind": "Config"}
+    except yaml.YAMLError as error:
+        raise ValueError(f"{file} is no YAML: {error}") from error
+    if not isinstance(held, dict):
+        raise ValueError(f"{file} holds no kubeconfig")  # noqa: TRY004  of a file's content, not of an argument
     for key in ("clusters", "users", "contexts"):
         ours = {entry["name"] for entry in config[key]}
         held[key] = [entry for entry in held.get(key) or [] if entry["name"] not in ours] + list(config[key])
