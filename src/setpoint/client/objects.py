@@ -23,12 +23,6 @@ def key(namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-def split_key(text: str) -> tuple[str, str]:
-    """Namespace ("" for objects outside namespaces) and name."""
-    namespace, _, name = text.rpartition("/")
-    return namespace, name
-
-
 def resource_version_of(obj: Any) -> str:
     if isinstance(obj, dict):
         return str(obj["metadata"].get("resourceVersion", ""))

@@ -53,9 +53,6 @@ class Store(Generic[T]):
         """The values that the index has objects for."""
         return [*self._indices[name]]
 
-    def has_index(self, name: str) -> bool:
-        return name in self._indexers
-
     def add_index(self, name: str, function: IndexFunction[T]) -> None:
         """Index by one more function, what is already there included. Naming one that exists changes nothing."""
         if name in self._indexers:

@@ -178,6 +178,7 @@ class Agent:
     async def _adopt(self) -> None:
         """Make workers for the pods of the checkpoint, and tell each what of it still runs."""
         checkpoints = self.services.checkpoints
+        checkpoints.sweep()
         known = {uid: loaded for uid in checkpoints.uids() if (loaded := checkpoints.load(uid)) is not None}
         for sandbox in await self._runtime.find({uid: checkpoints.directory(uid) for uid in known}):
             await self._resume(self._worker(*known[sandbox.pod_uid]), sandbox)

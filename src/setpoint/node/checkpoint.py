@@ -75,10 +75,19 @@ class Checkpoints:
         return msgspec.json.decode(content, type=dict[str, str])
 
     def remove(self, pod_uid: str) -> None:
+        """No later agent takes the pod up again. The rest of its directory is the caller's to remove; if that is killed over it,
+        the next start does.
+        """
         folder = self.root / pod_uid
         for path in [path for path in self._written if path.startswith(str(folder) + "/")]:
             del self._written[path]
-        shutil.rmtree(folder, ignore_errors=True)
+        (folder / _POD).unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        """Remove the directories of pods that were removed."""
+        for entry in list(self.root.iterdir()):
+            if not (entry / _POD).exists():
+                shutil.rmtree(entry, ignore_errors=True)
 
     def _write(self, path: Path, content: bytes) -> None:
         """Replace the file unless it holds the same already."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import shutil
 from collections.abc import Callable, Coroutine, Mapping
@@ -30,7 +31,6 @@ from setpoint.node.volumes.payload import VolumeError
 
 log = logs.get_logger("node.worker")
 INBOX = 4096
-_REFRESH = 60.0  # seconds between looks at volumes whose sources do not tell (tokens)
 
 
 class PodWorker:
@@ -67,6 +67,9 @@ class PodWorker:
             finally:
                 self._inbox.close()
                 self._tasks.stop()
+        # beside the loop: an emptyDir may hold any number of files
+        remove = functools.partial(shutil.rmtree, self.directory, ignore_errors=True)
+        await asyncio.get_running_loop().run_in_executor(None, remove)
         self._on_finish(self.uid)
 
     # -- the loop
@@ -266,7 +269,6 @@ class PodWorker:
         self._services.statuses.forget(self.uid)
         self._services.volumes.forget(self.uid)
         self._services.checkpoints.remove(self.uid)
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     _DO: Mapping[type, Callable[[Any, Any], None]] = {
         m.Report: _report,

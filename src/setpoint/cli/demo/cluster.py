@@ -35,10 +35,6 @@ class DemoCluster:
     launcher: asyncio.subprocess.Process
     ready: str
 
-    @property
-    def command_prefix(self) -> str:
-        return f"KUBECONFIG={self.data.admin_kubeconfig}"
-
     def agent(self, node: str) -> int:
         """The pid of a node's agent."""
         holder = pids.holder(self.data.pid_file(node))

@@ -27,10 +27,6 @@ class Volumes:
         """Make or refresh every volume of the pod; the host's path by volume name. Raises VolumeError."""
         return {volume.name: await self._volume(pod, volume, directory, around) for volume in pod.spec.volumes}
 
-    def refreshes(self, pod: Pod) -> bool:
-        """Whether a change of a source or of the pod's labels may change a volume."""
-        return any(v.config_map or v.secret or v.projected or v.downward_api for v in pod.spec.volumes)
-
     def forget(self, pod_uid: str) -> None:
         self._sources.release(pod_uid)
         self._tokens.forget(pod_uid)

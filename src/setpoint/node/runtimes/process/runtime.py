@@ -272,7 +272,8 @@ class ProcessRuntime:
     async def usage(self, pod_uid: str) -> Mapping[str, Usage]:
         with contextlib.suppress(SupervisorGone, NotRunning):
             answer = await self._pod(pod_uid).client.request("list")
-            return {record["name"]: _usage(record["pid"]) for record in answer["containers"] if "exitCode" not in record}
+            running = {record["name"]: record["pid"] for record in answer["containers"] if "exitCode" not in record}
+            return await asyncio.get_running_loop().run_in_executor(None, _usages, running)
         return {}
 
 
@@ -321,6 +322,10 @@ def _pipes(*, stdin: bool) -> tuple[Streams, tuple[int, int, int]]:
 def _terminal() -> tuple[Streams, tuple[int, int, int]]:
     master, slave = os.openpty()
     return Streams({"stdout": master}, master, terminal=master), (slave, slave, slave)
+
+
+def _usages(pids: Mapping[str, int]) -> Mapping[str, Usage]:
+    return {name: _usage(pid) for name, pid in pids.items()}
 
 
 def _usage(pid: int) -> Usage:
