@@ -5,12 +5,18 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 from tests.node.conftest import NODE, Rig, eventually, of_pod, restarted, sh, waits_for
 
-from setpoint.api.types.core_v1 import CONFIGMAPS, NODES, PODS, SECRETS
+from setpoint.api.types.base import convert
+from setpoint.api.types.core_v1 import CONFIGMAPS, NODES, PODS, SECRETS, Pod
+from setpoint.client.client import ClientProtocol
+from setpoint.kit.clock import VirtualClock
+from setpoint.node.agent import Agent
+from setpoint.node.options import AgentOptions
+from setpoint.node.sources import SourceUnavailable
 
 
 def untouched() -> bool:
@@ -329,3 +335,14 @@ async def test_an_orderly_end_leaves_no_process_and_the_next_agent_starts_again(
     assert not of_pod(pod.metadata.uid)
     await rig.start_agent()
     await rig.until(restarted)
+
+
+async def test_no_container_starts_before_services_were_read_once(tmp_path: Path) -> None:
+    clock, nobody = VirtualClock(), cast("ClientProtocol", None)
+    agent = Agent(AgentOptions(name="n", directory=tmp_path), nobody, clock)
+    pod = convert({"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": [{"name": "c"}]}}, Pod)
+    asked = asyncio.ensure_future(agent._service_environment(pod))
+    await clock.advance(10)
+    assert isinstance(asked.exception(), SourceUnavailable)
+    agent._service_informer.synced.set()
+    await agent._service_environment(pod)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import PODS, SERVICES, Pod
@@ -27,11 +28,14 @@ from setpoint.node.pod_worker import messages as m
 from setpoint.node.registration import Registration, allocatable, capacity
 from setpoint.node.runtime import ContainerInfo, Description, FoundSandbox, Runtime
 from setpoint.node.services import EventSink, Services
-from setpoint.node.sources import Sources
+from setpoint.node.sources import Sources, SourceUnavailable
 from setpoint.node.status_manager import StatusManager
 from setpoint.node.volumes.manager import Volumes
 from setpoint.node.volumes.tokens import Tokens
 from setpoint.node.worker import PodWorker
+
+if TYPE_CHECKING:
+    from setpoint.node.runtimes.process.template import Template
 
 log = logs.get_logger("node.agent")
 _STATUS_SENDERS = 4
@@ -288,7 +292,12 @@ class Agent:
                 if due is not None and due <= self._clock.now():
                     worker.refresh_volumes()
 
-    def _service_environment(self, pod: Pod) -> Mapping[str, str]:
+    async def _service_environment(self, pod: Pod) -> Mapping[str, str]:
+        """What tells containers of Services; raises SourceUnavailable before they were read once: a container that was started
+        without would never learn of them.
+        """
+        if not await self._clock.wait(self._service_informer.synced, _PATIENCE):
+            raise SourceUnavailable("services have not yet been read at least once, cannot construct envs")
         links = pod.spec.enable_service_links is not False
         values = service_environment(self._service_informer.store.list(), pod.metadata.namespace, links=links)
         if self.options.api_host:
@@ -316,8 +325,8 @@ class Agent:
         return self._clock
 
 
-def process_runtime(options: AgentOptions) -> Runtime:
+def process_runtime(options: AgentOptions, template: Template | None = None) -> Runtime:
     """Containers as processes of this host."""
     from setpoint.node.runtimes.process.runtime import ProcessRuntime
 
-    return ProcessRuntime(host_address=options.address, cidr=options.pod_cidr, isolation=options.isolation)
+    return ProcessRuntime(host_address=options.address, cidr=options.pod_cidr, isolation=options.isolation, template=template)

@@ -85,7 +85,8 @@ class Launcher:
         services, checkpoints = self._services, self._services.checkpoints
         uid = pod.metadata.uid
         try:
-            found = await environment_of(pod, container, _Lookup(services, pod), around, services.service_environment(pod))
+            of_services = await services.service_environment(pod)
+            found = await environment_of(pod, container, _Lookup(services, pod), around, of_services)
         except SourceUnavailable as error:
             saved = checkpoints.load_launch(uid, container.name)
             if saved is None:

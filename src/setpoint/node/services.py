@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -25,7 +25,7 @@ class EventSink(Protocol):
 
 
 class Services(Struct, frozen=True):
-    """`service_environment(namespace, links)` gives the variables of the services that a pod sees, `allocatable()` the node's
+    """`service_environment(pod)` gives the variables of the Services that a pod sees, `allocatable()` the node's
     figures.
     """
 
@@ -38,6 +38,6 @@ class Services(Struct, frozen=True):
     volumes: Volumes
     statuses: StatusManager
     http: Http
-    service_environment: Callable[[Pod], Mapping[str, str]]
+    service_environment: Callable[[Pod], Awaitable[Mapping[str, str]]]
     allocatable: Callable[[], Mapping[str, str]]
     warning: Callable[[], str]

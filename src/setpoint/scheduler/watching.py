@@ -47,6 +47,9 @@ class Watching:
             self._happened(ClusterEvent(What.NODE, action, None if known is None else old, new))
 
     def pod_changed(self, kind: str, old: Pod | None, new: Pod | None) -> None:
+        if old is not None and new is not None and old.metadata.uid != new.metadata.uid:
+            self._pod_gone(old)  # its end was missed: another pod has its name
+            old = None
         if new is None or kind == DELETED or new.status.phase in ("Succeeded", "Failed"):
             gone = new or old
             if gone is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -46,15 +47,15 @@ def keys(records: Iterable[Record]) -> list[str]:
     return [record.key for record in records]
 
 
-class StoreRig:
+class StoreRig(ABC):
     """Builds and opens the store under test; see the package."""
 
     persistent = False
     virtual_time = False
 
+    @abstractmethod
     def build(self, directory: Path, clock: Clock) -> Subject:
         """The store over the data in `directory`, not yet opened."""
-        raise NotImplementedError
 
     @pytest.fixture
     def clock(self) -> Clock:
