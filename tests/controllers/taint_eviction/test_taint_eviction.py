@@ -1,12 +1,17 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from setpoint.api.types.base import convert
-from setpoint.api.types.core_v1 import Pod, Taint, Toleration
+from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod, Taint, Toleration
+from setpoint.client.client import Client
+from setpoint.client.factory import InformerFactory
+from setpoint.controllers.component import Context, Settings
+from setpoint.controllers.taint_eviction.controller import new
 from setpoint.controllers.taint_eviction.plan import Action, Observed, diff, tolerated_for
+from setpoint.kit.clock import VirtualClock
 
 NAME = "taint-eviction-controller"
 MAINT = Taint(key="maint", value="1", effect="NoExecute")
@@ -111,3 +116,16 @@ async def test_a_pod_that_comes_later_is_judged_too(tainted: Any) -> None:
     await pod(tainted, "later")
     await tainted.clock.advance(0.5)
     assert "later" in await deleted(tainted)
+
+
+async def test_another_pod_of_the_same_name_is_looked_at() -> None:
+    clock, nobody = VirtualClock(), cast("Client", None)
+    informers = InformerFactory(nobody, clock)
+    controller = new(Context(nobody, clock, informers, Settings(), cast("Any", lambda _: None)))
+    taints = [{"key": "maint", "effect": "NoExecute"}]
+    informers.of(NODES)._put(convert({"metadata": {"name": "n"}, "spec": {"taints": taints}}, Node))
+    for version, uid in enumerate("ab"):
+        metadata = {"name": "p", "namespace": "ns", "uid": uid, "resourceVersion": str(version)}
+        informers.of(PODS)._put(convert({"metadata": metadata, "spec": {"nodeName": "n"}}, Pod))
+        assert len(controller.queue) == 1, uid
+        controller.queue.done(await controller.queue.get())

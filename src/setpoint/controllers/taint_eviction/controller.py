@@ -31,9 +31,10 @@ def new(context: Context) -> Controller[Observed, Plan]:
                 controller.enqueue(key_of(pod))
 
     def pod_changed(_: str, old: Pod | None, pod: Pod | None) -> None:
+        if old is not None and (pod is None or pod.metadata.uid != old.metadata.uid):
+            reconciler.forget(old.metadata.uid)
+            old = None
         if pod is None:
-            if old is not None:
-                reconciler.forget(old.metadata.uid)
             return
         node = nodes.store.get(pod.spec.node_name) if pod.spec.node_name else None
         if node is None or not no_execute(node):
