@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ UID = "uid-1"
 
 
 class Pod:
-    """A pod of one runtime, without isolation."""
+    """A pod of one runtime."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, isolation: str = "none") -> None:
         self.directory = str(directory)
-        self.runtime = ProcessRuntime(host_address="127.0.0.1", isolation="none")
+        self.runtime = ProcessRuntime(host_address="127.0.0.1", isolation=isolation)
         self.exits: asyncio.Queue[ContainerInfo] = asyncio.Queue()
         self.runtime.on_exit = self.exits.put_nowait
 
@@ -100,3 +101,19 @@ async def test_requests_larger_than_the_socket_do_not_mix(pod: Pod) -> None:
     async with asyncio.timeout(20):
         await asyncio.gather(*(pod.start(name, "sleep", "1000", environment=large) for name in names))
     assert len(pod.supervisor().children()) == len(names)
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+async def test_a_killed_supervisor_takes_bubblewraps_containers_along(tmp_path: Path) -> None:
+    pod = Pod(tmp_path, "bubblewrap")
+    if (await pod.runtime.start()).isolation != "bubblewrap":
+        pytest.skip("bubblewrap does not work here")
+    await pod.sandbox()
+    await pod.start("first", "sleep", "1000")
+    supervisor = pod.supervisor()
+    await eventually(lambda: any(process.name() == "sleep" for process in supervisor.children(recursive=True)))
+    below = supervisor.children(recursive=True)
+    supervisor.kill()
+    await eventually(lambda: not any(process.is_running() and process.status() != "zombie" for process in below))
+    await pod.runtime.stop_sandbox(UID, pod.directory)
+    await pod.runtime.close()

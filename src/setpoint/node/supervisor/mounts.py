@@ -170,7 +170,7 @@ class View:
 def bubblewrap(program: str, mounts: Sequence[Mount]) -> list[str]:
     """The same view as arguments of `bwrap`, for hosts where only that program may make user namespaces."""
     mounts = [mount._replace(target=os.path.realpath(mount.target)) for mount in mounts]
-    out = [program, "--tmpfs", "/", *_entries("/")]
+    out = [program, "--die-with-parent", "--tmpfs", "/", *_entries("/")]
     for path in shadows(mounts):
         out += ["--tmpfs", path, *_entries(path)]
     for mount in sorted(mounts, key=lambda mount: _depth(mount.target)):
