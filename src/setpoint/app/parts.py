@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from setpoint.apiserver.pki import Authority, KeyPair
     from setpoint.controllers.certificates.reconciler import Requested, Signer
     from setpoint.controllers.manager import ControllerManager
+    from setpoint.node.agent import Agent
+    from setpoint.node.runtimes.process.template import Template
     from setpoint.node.simulated.fleet import SimulatedNodes
 
 
@@ -50,7 +52,7 @@ def signer(authority: Authority) -> Signer:
     return Signer(subject, sign)
 
 
-def node_agent(
+def node_agent(  # noqa: PLR0913  what an agent is made of comes from as many parts
     options: Options,
     name: str,
     serving: KeyPair,
@@ -60,11 +62,12 @@ def node_agent(
     clock: Clock,
     *,
     address: str = "127.0.0.1",
-) -> Runs:
+    template: Template | None = None,
+) -> Agent:
     """One node of this machine, with processes as containers; the API server reaches its port at `address`."""
     from urllib.parse import urlsplit
 
-    from setpoint.node.agent import Agent
+    from setpoint.node.agent import Agent, process_runtime
     from setpoint.node.options import AgentOptions
 
     timings, where = options.timings, urlsplit(url)
@@ -82,7 +85,16 @@ def node_agent(
         heartbeat_period=timings.heartbeat_period,
         status_report_period=timings.status_report_period,
     )
-    return Agent(chosen, client, clock)
+    return Agent(chosen, client, clock, process_runtime(chosen, template))
+
+
+def templates(options: Options) -> dict[str, Template]:
+    """What the supervisors of each node's pods are forked from, not yet started."""
+    if options.runtime != "process":
+        return {}
+    from setpoint.node.runtimes.process.template import Template
+
+    return {name: Template() for name in options.node_names}
 
 
 def pod_range(index: int) -> str:

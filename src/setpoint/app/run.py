@@ -119,6 +119,8 @@ def _run(main: Callable[[asyncio.Event], Coroutine[Any, Any, None]]) -> None:
             loop.add_signal_handler(number, stop_event.set)
         await main(stop_event)
 
+    # The store's thread waits for the interpreter once per commit: 5 ms, as is usual, would be longer than the commit.
+    sys.setswitchinterval(0.0005)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(guarded())

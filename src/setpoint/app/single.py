@@ -1,14 +1,16 @@
 """`setpoint up` in one process: API server, controllers, scheduler and node agents on one loop, started and stopped in order.
 
 Start: API server, then the nodes and the loops side by side (each waits for its own informers). Stop: all of them, then the API
-server. A loop that
-fails starts anew (`Tasks.loop`); the API server's failure ends the process.
+server. A loop that fails starts anew (`Tasks.loop`); the API server's failure ends the process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from setpoint.app import identities, parts
 from setpoint.app.api_server import ApiServer
@@ -20,25 +22,38 @@ from setpoint.kit import garbage, looplag
 from setpoint.kit.clock import Clock, RealClock
 from setpoint.kit.tasks import Tasks
 
+if TYPE_CHECKING:
+    from setpoint.node.runtimes.process.template import Template
+
 _READY_SECONDS = 30.0
+_BEGIN = 0.001  # seconds in which the tasks that were just made begin
+_QUIET_AFTER = 3.0  # seconds after the start
 
 
 async def run_single(options: Options, started_at: float, stop: asyncio.Event) -> None:
     """Run until `stop` is set; raises StartError."""
     clock = RealClock()
     server = ApiServer(options, clock)
+    templates = parts.templates(options)
     try:
-        await server.start()
         async with Tasks("setpoint") as tasks:
+            for name, template in templates.items():  # they find out what isolation works here while the rest starts
+                tasks.start(f"isolation of {name}", template.isolation(""))
+            await asyncio.sleep(_BEGIN)
+            await server.start()
             tasks.start("loop lag", looplag.watch())
-            start_nodes(tasks, server, clock)
-            await asyncio.sleep(0)  # the nodes begin to ask what isolation works here, beside the imports of the loops
+            registered = start_nodes(tasks, server, clock, templates)
             start_loops(tasks, server, clock)
+            for event in registered:
+                await clock.wait(event, _READY_SECONDS)
             await _announce(server, options, started_at)
+            tasks.start("imports", _import_the_rest(clock))
             await stop.wait()
             tasks.stop()
     finally:
         await server.stop()
+        for template in templates.values():
+            await template.close()
 
 
 def start_loops(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
@@ -53,8 +68,8 @@ def start_loops(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
         tasks.loop("scheduler", parts.scheduler(client, clock).run, clock=clock)
 
 
-def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
-    """The node agents, each by its own identity."""
+def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock, templates: Mapping[str, Template]) -> list[asyncio.Event]:
+    """The node agents, each by its own identity; what tells that they have registered, where they tell it."""
     options = server.options
 
     def client(name: str) -> Client:
@@ -64,11 +79,21 @@ def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
         if options.nodes:
             watching = server.client(identities.user("system:simulated-nodes", identities.NODES), "simulated-nodes")
             tasks.loop("nodes", parts.simulated_nodes(options, watching, client, clock).run, clock=clock)
-        return
+        return []
+    registered = []
     for name in options.node_names:
         serving = identities.node_serving(server, name)
-        agent = parts.node_agent(options, name, serving, server.authority.certificate_file, server.url, client(name), clock)
+        ca, template = server.authority.certificate_file, templates[name]
+        agent = parts.node_agent(options, name, serving, ca, server.url, client(name), clock, template=template)
         tasks.start(name, agent.run())
+        registered.append(agent.registered)
+    return registered
+
+
+async def _import_the_rest(clock: Clock) -> None:
+    """What the first `kubectl logs` or `exec` needs, in a thread, so that it does not hold the loop then."""
+    await clock.sleep(_QUIET_AFTER)
+    await asyncio.to_thread(import_module, "setpoint.apiserver.aiohttp_carrier")
 
 
 async def _announce(server: ApiServer, options: Options, started_at: float) -> None:

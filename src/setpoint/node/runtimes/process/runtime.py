@@ -52,16 +52,21 @@ class _Pod(Struct):
 
 
 class ProcessRuntime:
-    """Containers as processes. `cidr` is the node's part of 127.64.0.0/10; `isolation` insists on one mode."""
+    """Containers as processes. `cidr` is the node's part of 127.64.0.0/10; `isolation` insists on one mode.
 
-    def __init__(self, *, host_address: str, cidr: str = "127.64.0.0/16", isolation: str = "") -> None:
+    `template` may have been started before, beside what else a start does.
+    """
+
+    def __init__(
+        self, *, host_address: str, cidr: str = "127.64.0.0/16", isolation: str = "", template: Template | None = None
+    ) -> None:
         self.on_exit: ExitHandler = lambda _: None
         self.on_sandbox_lost: SandboxLostHandler = lambda _: None
         self.isolation = Isolation("none")
         self._wanted_isolation = isolation
         self._host_address = host_address
         self._addresses = Addresses(cidr)
-        self._template = Template()
+        self._template = template or Template()
         self._pods: dict[str, _Pod] = {}
 
     async def start(self) -> Description:

@@ -22,9 +22,17 @@ class Template:
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
+        self._finding = asyncio.Lock()
+        self._found: Isolation | None = None
 
     async def isolation(self, wanted: str) -> Isolation:
-        """Start the template and let it find out what isolation works here. Raises OSError."""
+        """Start the template and let it find out, once, what isolation works here. Raises OSError."""
+        async with self._finding:
+            if self._found is None:
+                self._found = await self._find(wanted)
+        return self._found
+
+    async def _find(self, wanted: str) -> Isolation:
         program = shutil.which("bwrap") or ""
         answer = await self._ask({"check": {"wanted": wanted, "bubblewrap": program}})
         return Isolation(answer["isolation"], program)
