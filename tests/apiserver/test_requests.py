@@ -159,3 +159,12 @@ async def test_a_patch_too_deep_is_the_clients_fault(api: Any, kind: str, depth:
     body = b'[{"op":"add","path":"/data","value":%b}]' % value if kind == "json-patch" else b'{"data":%b}' % value
     refused = await api("PATCH /api/v1/namespaces/d/configmaps/a", body, code=400, content_type=f"application/{kind}+json")
     assert "exceeded max depth" in refused["message"]
+
+
+@pytest.mark.parametrize("metadata", [1, True, [], "x", 1.5])
+async def test_an_applied_metadata_of_a_wrong_type_is_told(api: Any, metadata: Any) -> None:
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    path = "PATCH /api/v1/namespaces/d/configmaps/a?fieldManager=m"
+    refused = await api(path, applied, code=500, content_type="application/apply-patch+yaml")
+    assert "AttributeError" not in refused["message"]
+    assert "has no attribute" not in refused["message"]

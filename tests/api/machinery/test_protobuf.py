@@ -102,3 +102,8 @@ def test_no_bytes_do_anything_but_decode_or_be_refused(data: bytes) -> None:
 def test_maps_round_trip(data: dict[str, str]) -> None:
     message = b"".join(field(2, field(1, key) + field(2, value)) for key, value in data.items())
     assert protobuf.decode(body("ConfigMap", message), CONFIG_MAP).get("data", {}) == data
+
+
+def test_an_envelope_that_is_no_text_is_no_object() -> None:
+    body = protobuf.MAGIC + b"\x0a\x08\x0a\x02v1\x12\x02\xff\xfe" + b"\x12\x00"
+    assert protobuf.envelope(body).kind == "\ufffd\ufffd"

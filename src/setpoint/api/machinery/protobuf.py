@@ -50,7 +50,8 @@ def envelope(body: bytes) -> Envelope:
         if number == 1 and isinstance(value, bytes):
             for inner, text in _fields(value):
                 if isinstance(text, bytes):
-                    api_version, kind = (text.decode(), kind) if inner == 1 else (api_version, text.decode())
+                    word = text.decode(errors="replace")
+                    api_version, kind = (word, kind) if inner == 1 else (api_version, word)
         elif number == 2 and isinstance(value, bytes):
             raw = value
     return Envelope(api_version, kind, raw)

@@ -7,6 +7,7 @@ Source: apiserver `endpoints/handlers/patch.go` (applyPatcher), KEP-555.
 from __future__ import annotations
 
 from setpoint.api.machinery import decode
+from setpoint.api.machinery.fields.applying import metadata_of
 from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
@@ -38,7 +39,7 @@ async def handle(call: Call) -> Response:
         return merge(store.codec.served(old, call.version))
 
     async def create() -> Object:
-        if uid := (applied.get("metadata") or {}).get("uid"):
+        if uid := metadata_of(applied).get("uid"):
             raise store.conflict(
                 info.name, f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             )

@@ -70,8 +70,14 @@ def check(applied: Json, api_version: str, kind: str) -> None:
     given, name = applied.get("apiVersion") or "", applied.get("kind") or ""
     if (given, name) != (api_version, kind):
         raise bad_request(f"invalid object type: {_group_version(given)}, Kind={name}")
-    if (applied.get("metadata") or {}).get("managedFields") is not None:
+    if metadata_of(applied).get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
+
+
+def metadata_of(applied: Json) -> Json:
+    """A configuration's metadata; what is none is complained about when the whole is compared with its schema."""
+    metadata = applied.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _group_version(api_version: str) -> str:
@@ -80,7 +86,7 @@ def _group_version(api_version: str) -> str:
 
 def _name(obj: Json) -> str:
     """`ns/name; /v1, Kind=ConfigMap`."""
-    metadata = obj.get("metadata") or {}
+    metadata = metadata_of(obj)
     place = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
     return f"{place}; {_group_version(obj['apiVersion'])}, Kind={obj['kind']}"
 
