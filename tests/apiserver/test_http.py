@@ -174,7 +174,7 @@ async def _huge(_: Request) -> Response:
 
 async def test_a_slow_reader_gets_everything(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "STALLED_WRITE", 0.2)
-    rig.server.handle = _huge
+    monkeypatch.setattr(rig.server, "handle", _huge)
     reader, writer = await rig.open()
     writer.write(b"GET /huge HTTP/1.1\r\nHost: x\r\n" + END)
     got = 0
@@ -187,7 +187,7 @@ async def test_a_slow_reader_gets_everything(rig: Rig, monkeypatch: pytest.Monke
 
 async def test_a_reader_that_takes_nothing_is_cut_off(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "STALLED_WRITE", 0.1)
-    rig.server.handle = _huge
+    monkeypatch.setattr(rig.server, "handle", _huge)
     _, writer = await rig.open()
     writer.write(b"GET /huge HTTP/1.1\r\nHost: x\r\n" + END)
     await asyncio.sleep(0.05)

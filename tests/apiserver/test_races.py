@@ -14,8 +14,8 @@ from setpoint.registry.table import RESOURCES
 
 from .conftest import Api
 
-APPLY = {"content_type": "application/apply-patch+yaml"}
-STRATEGIC = {"content_type": "application/strategic-merge-patch+json"}
+APPLY: dict[str, Any] = {"content_type": "application/apply-patch+yaml"}
+STRATEGIC: dict[str, Any] = {"content_type": "application/strategic-merge-patch+json"}
 DEPLOYMENTS = "/apis/apps/v1/namespaces/d/deployments"
 
 

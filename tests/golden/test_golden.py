@@ -21,7 +21,7 @@ ROW = re.compile(r"\| ([\w-]+) \| (\d+) \| (\d+) \| [\d]+ % \| (\d+) \|")
 def recorded() -> dict[str, tuple[int, int, int]]:
     """Cases, agreeing, to the letter: by recording, as the table says."""
     rows = ROW.findall(conformance.TABLE.read_text())
-    return {name: (int(cases), int(agree), int(exact)) for name, cases, agree, exact in rows}
+    return {name: (int(cases), int(agree), int(exact)) for name, cases, agree, exact in rows if name != "all"}
 
 
 #: what fits into `make test`; `make soak` sets SETPOINT_GOLDEN=all

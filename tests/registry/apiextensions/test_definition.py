@@ -43,7 +43,7 @@ def test_a_new_stored_version_is_added_and_an_old_one_may_not_go() -> None:
 
 
 def test_what_versions_share_is_complained_of_once() -> None:
-    columns = {"additionalPrinterColumns": [{"name": "A", "type": "float", "jsonPath": ".a"}]}
+    columns: Json = {"additionalPrinterColumns": [{"name": "A", "type": "float", "jsonPath": ".a"}]}
     both = definition(version("v1", storage=True, **columns), version("v2", **columns))
     assert [text.split(":")[0] for text in complaints(DefinitionStrategy(), both)] == ["spec.additionalPrinterColumns[0].type"]
     one = definition(version("v1", storage=True, **columns), version("v2"))
