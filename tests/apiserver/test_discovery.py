@@ -13,7 +13,7 @@ from setpoint.registry.table import GROUPS, RESOURCES
 
 @pytest.fixture
 def discovery() -> Discovery:
-    return Discovery(lambda: GROUPS, lambda: RESOURCES, "127.0.0.1:6443")
+    return Discovery(lambda: GROUPS, lambda: RESOURCES, lambda: "127.0.0.1:6443")
 
 
 async def ask(discovery: Discovery, path: str, accept: str = "", **headers: str) -> Any:

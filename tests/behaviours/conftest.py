@@ -116,7 +116,7 @@ async def api() -> AsyncIterator[Api]:
     clock = VirtualClock()
     store = memory_store(clock)
     await store.open()
-    pipeline = make_pipeline(store, clock, address="127.0.0.1:6443")
+    pipeline = make_pipeline(store, clock, address=lambda: "127.0.0.1:6443")
     await bootstrap.ensure(
         Client(InProcessTransport(pipeline, Request, ADMIN), user_agent="test", clock=clock),
         service_address="10.96.0.1",

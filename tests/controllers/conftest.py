@@ -83,7 +83,7 @@ async def world() -> AsyncIterator[World]:
     clock = VirtualClock()
     store = memory_store(clock)
     await store.open()
-    pipeline = make_pipeline(store, clock, address="127.0.0.1:6443")
+    pipeline = make_pipeline(store, clock, address=lambda: "127.0.0.1:6443")
     client = Client(InProcessTransport(pipeline, Request, ADMIN), user_agent="tester/1", clock=clock)
     world = World(clock, client)
     yield world

@@ -16,7 +16,7 @@ async def api() -> AsyncIterator[Api]:
     clock = VirtualClock()
     store = memory_store(clock)
     await store.open()
-    api = Api(make_pipeline(store, clock, address="127.0.0.1:6443"), clock, store)
+    api = Api(make_pipeline(store, clock, address=lambda: "127.0.0.1:6443"), clock, store)
     for name in ("default", "kube-system", "kube-public"):
         await api("POST /api/v1/namespaces", {"metadata": {"name": name}})
     await api("POST /api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})

@@ -33,7 +33,7 @@ class Discovery:
         self,
         groups: Callable[[], Sequence[tuple[str, Sequence[str]]]],
         resources: Callable[[], Iterable[ServedResource]],
-        address: str,
+        address: Callable[[], str],
     ) -> None:
         self._groups = groups
         self._resources = resources
@@ -95,7 +95,7 @@ class Discovery:
 
     def _core_versions(self) -> dict[str, Any]:
         versions = next((versions for name, versions in self._groups() if not name), ())
-        addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": self._address}]
+        addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": self._address()}]
         return {"kind": "APIVersions", "versions": list(versions), "serverAddressByClientCIDRs": addresses}
 
     def _served(self, group: str, version: str) -> list[ServedResource]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers
+from setpoint.apiserver.authorization import not_impersonating
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
@@ -177,6 +178,8 @@ class Pipeline:
         return response
 
     async def _dispatch(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
+        if "impersonate-user" in request.headers:
+            raise not_impersonating(request)
         if self.authorizer is not None:
             await self.authorizer.authorize(request, info)
         if not info.is_resource or not self.router.knows(info.group):

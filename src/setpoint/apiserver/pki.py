@@ -71,7 +71,7 @@ class Authority:
         from setpoint.apiserver.signing import new_authority
 
         certificate, key = new_authority("setpoint-ca", 10 * YEAR)
-        write_private(self._key_file, key)
+        write_private(self._key_file, key, sync=True)
         write_private(self.certificate_file, certificate, mode=0o644)
 
     def issue(self, file_name: str, subject: Subject) -> KeyPair:
@@ -118,12 +118,15 @@ def service_account_key(directory: Path) -> KeyPair:
 
         public, private = new_key_pair()
         write_private(pair.certificate, public)
-        write_private(pair.key, private)
+        write_private(pair.key, private, sync=True)
     return pair
 
 
-def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write a file as a whole or not at all, readable by nobody else from its first moment (mode 0600)."""
+def write_private(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = False) -> None:
+    """Write a file as a whole or not at all, readable by nobody else from its first moment (mode 0600).
+
+    `sync`: a power cut after this leaves the whole file, too.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
@@ -131,4 +134,7 @@ def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
     draft.replace(path)

@@ -86,11 +86,16 @@ def new_key_pair() -> tuple[bytes, bytes]:
 
 
 def requested_subject(pem: bytes) -> Subject:
-    """The subject that a PEM certificate request asks for; raises ValueError when it is none."""
-    names = x509.load_pem_x509_csr(pem).subject
+    """What a PEM certificate request asks for (`addresses` are its DNS names only); raises ValueError when it is none."""
+    request = x509.load_pem_x509_csr(pem)
+    names = request.subject
+    try:
+        asked = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        asked = x509.SubjectAlternativeName([])
     groups = tuple(str(attribute.value) for attribute in names.get_attributes_for_oid(NameOID.ORGANIZATION_NAME))
     common = names.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return Subject(str(common[0].value) if common else "", groups)
+    return Subject(str(common[0].value) if common else "", groups, tuple(asked.get_values_for_type(x509.DNSName)))
 
 
 def new_request(subject: Subject) -> tuple[bytes, bytes]:

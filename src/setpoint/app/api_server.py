@@ -51,7 +51,7 @@ class ApiServer:
         self.pipeline = make_pipeline(
             self._store,
             clock,
-            address=f"{options.host}:{options.port or DEFAULT_PORT}",
+            address=lambda: self.url.removeprefix("https://"),
             tokens=TokenRequests(self._tokens, self._objects, clock),
             kubelet=self._proxy,
             timings=options.timings,

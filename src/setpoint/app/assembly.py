@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -47,7 +47,7 @@ def make_pipeline(
     store: Store,
     clock: Clock,
     *,
-    address: str,
+    address: Callable[[], str],
     tokens: TokenRequests | None = None,
     kubelet: KubeletProxy | None = None,
     timings: Timings = Timings(),  # noqa: B008  frozen

@@ -44,7 +44,7 @@ def signer(authority: Authority) -> Signer:
         from setpoint.apiserver.signing import requested_subject
 
         found = requested_subject(pem)
-        return Requested(found.name, found.groups)
+        return Requested(found.name, found.groups, found.addresses)
 
     def sign(pem: bytes, serving: bool, seconds: int) -> bytes:
         return authority.sign_request(pem, serving=serving, seconds=seconds)

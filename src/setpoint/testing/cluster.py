@@ -89,7 +89,7 @@ class VirtualCluster:
         self.rng = random.Random(seed)  # noqa: S311  # a test's seed
         self.faults = Faults(self.clock, random.Random(seed + 1))  # noqa: S311
         self.store = memory_store(self.clock)
-        self._server = _ApiServer(make_pipeline(self.store, self.clock, address="127.0.0.1:6443"))
+        self._server = _ApiServer(make_pipeline(self.store, self.clock, address=lambda: "127.0.0.1:6443"))
         self.client = Client(self._transport(ADMIN), user_agent="kubectl", clock=self.clock)
         specs = [NodeSpec(f"node-{number}") for number in range(1, nodes + 1)] if isinstance(nodes, int) else nodes
         self._specs = {spec.name: spec for spec in specs}
@@ -148,7 +148,7 @@ class VirtualCluster:
 
     async def restart_api_server(self) -> None:
         """A new API server over the same store: all watches end, caches begin empty."""
-        self._server.pipeline = make_pipeline(self.store, self.clock, address="127.0.0.1:6443")
+        self._server.pipeline = make_pipeline(self.store, self.clock, address=lambda: "127.0.0.1:6443")
         self.faults.break_watches()
         await self.clock.idle()
 

@@ -28,7 +28,7 @@ def reconciler(tmp_path: Path) -> CertificateReconciler:
 
     def subject(pem: bytes) -> Requested:
         found = requested_subject(pem)
-        return Requested(found.name, found.groups)
+        return Requested(found.name, found.groups, found.addresses)
 
     signer = Signer(subject, lambda pem, serving, seconds: authority.sign_request(pem, serving=serving, seconds=seconds))
     nothing = cast("Any", None)
@@ -78,3 +78,8 @@ def test_the_signed_certificate_serves_the_addresses_asked_for(tmp_path: Path) -
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert {str(name.value) for name in names} == {"127.0.0.1", "n1"}
     assert list(certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value) == [ExtendedKeyUsageOID.SERVER_AUTH]
+
+
+def test_a_node_gets_no_serving_certificate_for_other_names(reconciler: CertificateReconciler) -> None:
+    greedy = Subject(NODE.name, NODE.groups, ("127.0.0.1", "n1", "kubernetes.default.svc"))
+    assert reconciler.diff(request(greedy, SERVING_SIGNER, "system:node:n1", ("system:nodes",))) is None

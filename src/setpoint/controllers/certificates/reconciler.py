@@ -22,10 +22,11 @@ _YEAR = 365 * 24 * 3600
 
 
 class Requested(Struct, frozen=True):
-    """The subject that a PEM request asks for."""
+    """What a PEM request asks for: the subject, and the host names that a serving certificate would be good for."""
 
     name: str
     groups: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
 
 
 class Plan(Struct, frozen=True):
@@ -82,7 +83,8 @@ class CertificateReconciler:
         """Why a request may be approved by itself; empty: it needs a person."""
         itself = request.spec.username == subject.name
         if request.spec.signer_name == SERVING_SIGNER:
-            return "a node's own serving certificate" if itself else ""
+            own = all(host == subject.name.removeprefix("system:node:") for host in subject.hosts)
+            return "a node's own serving certificate" if itself and own else ""
         if itself or _MAY_ASK_FOR_NODES & set(request.spec.groups):
             return "a node's client certificate, asked for by itself or by who may bootstrap nodes"
         return ""
