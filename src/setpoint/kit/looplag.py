@@ -11,7 +11,7 @@ import time
 from setpoint.kit import logs, metrics
 
 log = logs.get_logger("kit.looplag")
-LAG = metrics.histogram("setpoint_loop_lag_seconds", "Lateness of the event loop's timers.")
+LAG = metrics.histogram("setpoint_loop_lag_seconds", "Lateness of the event loop's timers.").labels()
 
 
 async def watch(*, period: float = 0.5, alarm: float = 0.25) -> None:

@@ -1,28 +1,148 @@
 """Metrics in Prometheus' text format, in one registry per process.
 
 Names follow Kubernetes' where it has the metric (`apiserver_request_total`, `workqueue_depth` …), `setpoint_…` otherwise.
+Counting happens on the event loop alone and needs no locks, which are what counting with prometheus_client mostly costs. That
+library writes the text; it is imported when somebody asks for it.
 """
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-REGISTRY = CollectorRegistry(auto_describe=True)
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
 LATENCY_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
-    return Counter(name, text, labels, registry=REGISTRY)
+class Count:
+    """A number that only grows."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value = 0.0
+
+    def inc(self, amount: float = 1.0) -> None:
+        self.value += amount
 
 
-def gauge(name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
-    return Gauge(name, text, labels, registry=REGISTRY)
+class Level(Count):
+    """A number that goes up and down, or that a function tells when it is asked for."""
+
+    __slots__ = ("_ask",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ask: Callable[[], float] | None = None
+
+    def dec(self, amount: float = 1.0) -> None:
+        self.value -= amount
+
+    def set(self, value: float) -> None:
+        self.value = value
+
+    def set_function(self, ask: Callable[[], float]) -> None:
+        self._ask = ask
+
+    def now(self) -> float:
+        return self.value if self._ask is None else float(self._ask())
 
 
-def histogram(name: str, text: str, labels: tuple[str, ...] = (), buckets: tuple[float, ...] = LATENCY_BUCKETS) -> Histogram:
-    return Histogram(name, text, labels, registry=REGISTRY, buckets=buckets)
+class Spread:
+    """How many observations fell below each of some limits, and their sum."""
+
+    __slots__ = ("_counts", "_limits", "sum")
+
+    def __init__(self, limits: tuple[float, ...]) -> None:
+        self._limits = limits
+        self._counts = [0] * (len(limits) + 1)
+        self.sum = 0.0
+
+    def observe(self, value: float) -> None:
+        self._counts[bisect_left(self._limits, value)] += 1
+        self.sum += value
+
+    def buckets(self) -> list[tuple[str, float]]:
+        names = [*map(str, self._limits), "+Inf"]
+        return [*zip(names, map(float, accumulate(self._counts)), strict=True)]
+
+
+T = TypeVar("T", Count, Level, Spread)
+
+
+class Family(Generic[T]):
+    """A metric: its children by their labels' values."""
+
+    def __init__(self, kind: str, name: str, text: str, labels: tuple[str, ...], make: Callable[[], T]) -> None:
+        self.kind = kind
+        self.name = name
+        self.text = text
+        self.label_names = labels
+        self.children: dict[tuple[str, ...], T] = {}
+        self._make: Callable[[], T] = make
+        if not labels:
+            self.labels()
+
+    def labels(self, *values: str) -> T:
+        """The child with these values, made when first asked for."""
+        child = self.children.get(values)
+        if child is None:
+            if len(values) != len(self.label_names):
+                raise ValueError(f"{self.name} has the labels {self.label_names}, not {values}")
+            child = self.children[values] = self._make()
+        return child
+
+
+_counters: dict[str, Family[Count]] = {}
+_gauges: dict[str, Family[Level]] = {}
+_histograms: dict[str, Family[Spread]] = {}
+
+
+def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Family[Count]:
+    """A counter; its name goes out with `_total`."""
+    name = name.removesuffix("_total")
+    return _counters.setdefault(name, Family("counter", name, text, labels, Count))
+
+
+def gauge(name: str, text: str, labels: tuple[str, ...] = ()) -> Family[Level]:
+    return _gauges.setdefault(name, Family("gauge", name, text, labels, Level))
+
+
+def histogram(name: str, text: str, labels: tuple[str, ...] = (), buckets: tuple[float, ...] = LATENCY_BUCKETS) -> Family[Spread]:
+    return _histograms.setdefault(name, Family("histogram", name, text, labels, lambda: Spread(buckets)))
 
 
 def exposition() -> bytes:
     """All metrics, as `GET /metrics` answers them."""
-    return generate_latest(REGISTRY)
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector())
+    return generate_latest(registry)
+
+
+class _Collector:
+    """What prometheus_client asks for the present values."""
+
+    def collect(self) -> Iterator[Metric]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        for counts in _counters.values():
+            numbers = CounterMetricFamily(counts.name, counts.text, labels=counts.label_names)
+            for values, count in counts.children.items():
+                numbers.add_metric(values, count.value)
+            yield numbers
+        for levels in _gauges.values():
+            heights = GaugeMetricFamily(levels.name, levels.text, labels=levels.label_names)
+            for values, level in levels.children.items():
+                heights.add_metric(values, level.now())
+            yield heights
+        for spreads in _histograms.values():
+            buckets = HistogramMetricFamily(spreads.name, spreads.text, labels=spreads.label_names)
+            for values, spread in spreads.children.items():
+                buckets.add_metric(values, spread.buckets(), spread.sum)
+            yield buckets
