@@ -109,6 +109,7 @@ class Demo:
             return await self._available(5)
 
         await self._until("the update", rolled)
+        await self._until("the old pods' end", lambda: self._only(5))
         versions = {process.environ().get("VERSION") for process in processes.left(self._mark)}
         self._tell.good(
             f"every process runs version {', '.join(sorted(map(str, versions)))}; at the lowest {lowest} were available"
