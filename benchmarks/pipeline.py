@@ -79,7 +79,7 @@ async def measure(profiled: str) -> None:
     clock = RealClock()
     store = memory_store(clock)
     await store.open()
-    load = Load(make_pipeline(store, clock, address="127.0.0.1:1"))
+    load = Load(make_pipeline(store, clock, address=lambda: "127.0.0.1:1"))
     await load.call("POST", "/api/v1/namespaces", {"metadata": {"name": "bench"}})
     garbage.settle()
     for name, work, times in (
