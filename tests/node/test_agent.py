@@ -324,6 +324,7 @@ async def test_an_agent_that_starts_without_an_api_server_works_from_what_it_wro
     await eventually(lambda: rig.agent.pods() and rig.pid() not in (0, before), 25)
     rig.wire.cut.clear()
     await rig.until(restarted, seconds=15)
+    await eventually(rig.agent.registered.is_set, 5)  # only then does the API server know the new port
     await rig.log_has("one")
 
 
