@@ -34,6 +34,7 @@ test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without p
 	@$(DEBIAN) test
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,node e2e golden)
 	$(BIN)/python -m pytest $(addprefix tests/,node golden e2e)
+	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
 
 soak torture: $(STAMP)  ## what takes longer: all seeds of the convergence test and the long replays
 	@$(DEBIAN) test

@@ -19,7 +19,7 @@ QUIET_SECONDS = 330.0
 
 
 def seeds() -> range:
-    first, _, last = os.environ.get("SETPOINT_SEEDS", "10").rpartition("-")
+    first, _, last = os.environ.get("SETPOINT_SEEDS", "40").rpartition("-")
     return range(int(first or 0), int(last))
 
 

@@ -18,13 +18,30 @@ from setpoint.testing.real import Cluster, Kubectl
 MakeCluster = Callable[..., Cluster]
 
 
+#: with SETPOINT_E2E_USER=unprivileged every cluster here is that of a user without rights
+AS_SOMEONE = os.environ.get("SETPOINT_E2E_USER") == "unprivileged"
+
+
+@pytest.fixture(scope="session")
+def new_cluster(request: pytest.FixtureRequest) -> Callable[..., Cluster]:
+    """Makes a cluster, not yet started, of whoever these tests are for."""
+    user: Someone | None = request.getfixturevalue("unprivileged") if AS_SOMEONE else None
+
+    def new(folder: Path, *arguments: str) -> Cluster:
+        if user is not None:
+            return user.cluster(*arguments, name=f"{folder.parent.name}-{folder.name}")
+        return Cluster(folder, ["--port", "0", *arguments])
+
+    return new
+
+
 @pytest.fixture
-def make_cluster(tmp_path: Path) -> Iterator[MakeCluster]:
+def make_cluster(tmp_path: Path, new_cluster: Callable[..., Cluster]) -> Iterator[MakeCluster]:
     """Start clusters of the test's own: `make_cluster("--nodes", "2")`."""
     made: list[Cluster] = []
 
     def make(*arguments: str, name: str = "data") -> Cluster:
-        cluster = Cluster(tmp_path / name, ["--port", "0", *arguments])
+        cluster = new_cluster(tmp_path / name, *arguments)
         made.append(cluster)
         cluster.start()
         return cluster
@@ -35,9 +52,9 @@ def make_cluster(tmp_path: Path) -> Iterator[MakeCluster]:
 
 
 @pytest.fixture(scope="session")
-def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory, new_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     """One cluster of three nodes for the tests that leave it as they found it."""
-    cluster = Cluster(tmp_path_factory.mktemp("shared") / "data", ["--port", "0", "--nodes", "3"])
+    cluster = new_cluster(tmp_path_factory.mktemp("shared") / "data", "--nodes", "3")
     cluster.start()
     yield cluster
     cluster.stop()
