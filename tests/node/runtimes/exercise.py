@@ -53,7 +53,9 @@ async def exercise(directory: Path, isolation: str) -> dict[str, Any]:
         out["exec"] = await output(
             runtime, "second", ExecSpec(["sh", "-c", "cat; cat /data/new/token; exit 7"], stdin=True), b"in\n"
         )
-        out["terminal"] = await output(runtime, "second", ExecSpec(["sh", "-c", "stty size"], tty=True), None)
+        # the terminal may be resized just after the command has begun
+        sized = "while [ \"$(stty size)\" = '0 0' ]; do sleep 0.01; done; stty size"
+        out["terminal"] = await output(runtime, "second", ExecSpec(["sh", "-c", sized], tty=True), None)
         try:
             await runtime.start_container("uid-1", spec("third", "no-such-program"))
         except ContainerError as error:
