@@ -105,12 +105,6 @@ class Strategy:
         return None
 
 
-class VersionedStrategy(Strategy):
-    """A kind with no rules but one: a PUT must name the version that it replaces."""
-
-    allow_unconditional_update = False
-
-
 class Column(Struct, frozen=True):
     """A column of `kubectl get`: `priority` 0 shows always, 1 with `-o wide`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
@@ -60,6 +61,8 @@ class Demo:
         self._client = client
         self._tell = narrator
         self._mark = f"demo-{os.getpid()}"
+        self._lost = ""
+        self._agent: subprocess.Popen[bytes] | None = None
 
     async def run(self) -> None:
         """All steps; raises StartError at the first that does not come out."""
@@ -147,10 +150,9 @@ class Demo:
 
     def end(self) -> None:
         """Stop the agent that `recover` started."""
-        agent = getattr(self, "_agent", None)
-        if agent is not None and agent.poll() is None:
-            agent.send_signal(signal.SIGTERM)
-            agent.wait()
+        if self._agent is not None and self._agent.poll() is None:
+            self._agent.send_signal(signal.SIGTERM)
+            self._agent.wait()
 
     # --- looking ---
 
