@@ -8,7 +8,7 @@ import pytest
 
 from setpoint.api.machinery.status import unauthorized
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
-from setpoint.apiserver import connection, heads
+from setpoint.apiserver import aiohttp_carrier, connection, heads
 from setpoint.apiserver.http import HttpServer
 from setpoint.apiserver.request import Request, Response
 
@@ -277,3 +277,33 @@ def test_the_plain_form() -> None:
 
 def test_a_header_cannot_end_its_line() -> None:
     assert b"\r\nevil" not in heads.answer(200, [("Warning", "x\r\nevil: y")], 0)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+async def test_a_head_and_its_body_in_small_pieces(rig: Rig, size: int) -> None:
+    reader, writer = await rig.open()
+    request = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
+    for start in range(0, len(request), size):
+        writer.write(request[start : start + size])
+        await asyncio.sleep(0.001)
+    async with asyncio.timeout(5):
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+    writer.close()
+    assert rig.fake.requests[0].body == b"body"
+    assert rig.server._protocols is None, "served without the library"
+
+
+@pytest.mark.parametrize(
+    "data", [b"GE", b"GET /version", b"GET /version HTTP/1.1\r\nHost: x\r\n", b"GET /version HTTP/1.0\r\nHost:"]
+)
+async def test_a_head_that_never_ends_is_hung_up_on(rig: Rig, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(connection, "HEADER_TIMEOUT", 0.05)
+    monkeypatch.setattr(aiohttp_carrier, "HEADER_TIMEOUT", 0.05)
+    assert await rig.say(data) == b""
+    assert rig.fake.requests == []
+
+
+@pytest.mark.parametrize("data", [b"GARBAGE\r\n", b"GEX", b"GET /version HTTP/9.9\r\n"])
+async def test_what_cannot_become_a_head_is_not_waited_for(rig: Rig, data: bytes) -> None:
+    assert not heads.may_begin(bytearray(data))
+    assert b" 400 " in (await rig.say(data + b"\r\n\r\n"))

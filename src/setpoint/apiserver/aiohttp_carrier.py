@@ -22,6 +22,7 @@ from setpoint.apiserver import answers
 from setpoint.apiserver.authentication import certificates
 from setpoint.apiserver.connection import (
     BODY_TIMEOUT,
+    HEADER_TIMEOUT,
     MAX_BODY,
     MAX_HEADER,
     STALLED_WRITE,
@@ -91,6 +92,8 @@ class Protocols(web.Server):
         super().connection_lost(handler, exc)
 
     async def _serve(self, carried: web.BaseRequest) -> web.StreamResponse:
+        if isinstance(carried.protocol, _Connection):
+            carried.protocol.begun()
         if _BAD_ESCAPE.search(carried.raw_path):
             return _no_http(400)
         try:
@@ -150,7 +153,21 @@ class Protocols(web.Server):
 class _Connection(RequestHandler):
     """aiohttp's protocol, whose answers to what is no HTTP are those of Go's server: short, and without an echo."""
 
-    __slots__ = ()
+    __slots__ = ("_head_due",)
+
+    def __init__(self, manager: Protocols, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
+        super().__init__(manager, loop=loop, **options)
+        self._head_due: asyncio.TimerHandle | None = loop.call_later(HEADER_TIMEOUT, self.force_close)
+
+    def begun(self) -> None:
+        """A first head is there; from now on aiohttp's own timeout for unused connections holds."""
+        if self._head_due is not None:
+            self._head_due.cancel()
+            self._head_due = None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self.begun()
+        super().connection_lost(exc)
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None

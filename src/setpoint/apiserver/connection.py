@@ -24,6 +24,7 @@ log = logs.get_logger("apiserver.http")
 
 MAX_BODY = 3 * 1024 * 1024  # bytes, as kube-apiserver's MaxRequestBodyBytes
 MAX_HEADER = 1024 * 1024  # bytes of a request's head, as Go's DefaultMaxHeaderBytes
+HEADER_TIMEOUT = 32.0  # seconds in which a begun head must have arrived, as kube-apiserver's ReadHeaderTimeout
 BODY_TIMEOUT = 60.0  # seconds in which a body must have arrived
 STALLED_WRITE = 60.0  # seconds after which a reader that takes nothing is cut off
 _READ_AHEAD = 256 * 1024  # bytes read while a request is worked on
@@ -54,6 +55,7 @@ class Connection(asyncio.Protocol):
         self._loop = loop
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
+        self._searched = 0  # bytes of the buffer known not to hold the end of a head
         self._head: heads.Head | None = None
         self._task: asyncio.Task[None] | None = None
         self._streaming = False
@@ -120,9 +122,7 @@ class Connection(asyncio.Protocol):
 
     def _forget(self) -> None:
         self._server.connections.discard(self)
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._arrived()
 
     # --- requests
 
@@ -137,9 +137,7 @@ class Connection(asyncio.Protocol):
             if self._deadline is None:
                 self._deadline = self._loop.call_later(BODY_TIMEOUT, self._refuse, too_late())
             return
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._arrived()
         body = bytes(self._buffer[: head.length]) if head.length else b""
         del self._buffer[: head.length]
         self._head = None
@@ -151,14 +149,26 @@ class Connection(asyncio.Protocol):
         """Take a head off the buffer; False when there is none, or the connection is another's now."""
         if not self._buffer:
             return False
-        end = self._buffer.find(b"\r\n\r\n")
+        end = self._buffer.find(b"\r\n\r\n", max(self._searched - 3, 0))
+        self._searched = len(self._buffer) if end < 0 else 0
+        if end < 0 and len(self._buffer) <= MAX_HEADER and heads.may_begin(self._buffer):
+            if self._deadline is None:
+                self._deadline = self._loop.call_later(HEADER_TIMEOUT, self.close)
+            return False
+        self._arrived()
         head = heads.parse(bytes(self._buffer[:end])) if 0 <= end <= MAX_HEADER else None
         if head is None or head.length > MAX_BODY:
-            self._hand_over()  # also a head in pieces: rare, and as often as not the beginning of something malformed
+            self._hand_over()
             return False
         del self._buffer[: end + 4]
         self._head = head
         return True
+
+    def _arrived(self) -> None:
+        """What a deadline was set for is there."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     def _refuse(self, error: StatusError) -> None:
         """Answer without having read the request, which makes the connection useless."""

@@ -18,6 +18,7 @@ from msgspec import Struct
 _METHODS = {method.encode(): method for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")}
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_JUDGED = 8192  # bytes of a first line that are looked at before its head is whole
 #: headers whose meaning is left to aiohttp
 _SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
 _TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*")  # ASCII, its escapes sound
@@ -48,6 +49,16 @@ def parse(data: bytes) -> Head | None:
     if not (length.isascii() and length.isdigit()):
         return None
     return Head(method, words[1].decode("ascii"), headers, int(length), headers.get("connection", "").lower() != "close")
+
+
+def may_begin(data: bytearray) -> bool:
+    """Whether `data`, which holds no whole head, may yet become one of the plain form: judged by its first line."""
+    end = data.find(b"\r\n", 0, _JUDGED)
+    line = bytes(data[:end] if end >= 0 else data[:_JUDGED])
+    words = line.split(b" ", 1)
+    if len(words) == 1:
+        return end < 0 and any(method.startswith(line) for method in _METHODS)
+    return words[0] in _METHODS and b"\n" not in line and (end < 0 or line.endswith(b" HTTP/1.1"))
 
 
 def _headers(lines: Iterable[bytes]) -> dict[str, str] | None:
