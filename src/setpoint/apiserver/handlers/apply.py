@@ -78,6 +78,6 @@ def read(call: Call, validation: str) -> Object:
 
 def check_version(applied: Object, wanted: str) -> None:
     """400 for a configuration of another version of the kind than the URL's."""
-    given = applied.get("apiVersion") or ""
-    if given and given != wanted and given.rpartition("/")[0] == wanted.rpartition("/")[0]:
+    given = applied.get("apiVersion")
+    if isinstance(given, str) and given and given != wanted and given.rpartition("/")[0] == wanted.rpartition("/")[0]:
         raise bad_request(f"Incorrect version specified in apply patch. Specified patch version: {given}, expected: {wanted}")

@@ -67,7 +67,7 @@ def apply(live: Json | None, applied: Json, node: Node, write: Write, *, force: 
 
 def check(applied: Json, api_version: str, kind: str) -> None:
     """The configuration must name the kind and version of the URL, and no entries. Raises 400."""
-    given, name = applied.get("apiVersion") or "", applied.get("kind") or ""
+    given, name = (each if isinstance(each, str) else "" for each in (applied.get("apiVersion"), applied.get("kind")))
     if (given, name) != (api_version, kind):
         raise bad_request(f"invalid object type: {_group_version(given)}, Kind={name}")
     if metadata_of(applied).get("managedFields") is not None:
