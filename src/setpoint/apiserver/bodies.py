@@ -22,10 +22,14 @@ class Schemas(Protocol):
 
 
 class Bodies:
-    """Decodes request bodies for any served resource. What it gives begins with kind and apiVersion and has metadata."""
+    """Decodes request bodies for any served resource. What it gives begins with kind and apiVersion and has metadata.
 
-    def __init__(self, schemas: Schemas | None) -> None:
+    `trim`: the schemas are of another minor than the strategies, whose defaults may be fields that it does not have.
+    """
+
+    def __init__(self, schemas: Schemas | None, *, trim: bool = False) -> None:
         self._schemas = schemas
+        self._trim = trim
         self._nodes: dict[str, Any] = {}
         self._known: set[tuple[str, str]] = set()
 
@@ -68,7 +72,16 @@ class Bodies:
         if media == _PROTOBUF:
             body = _from_protobuf(body, node, kind)
             media = "application/json"
-        decoded = decode.decode(body, media, node, kind=kind, api_version=wanted, validation=validation, known=self._is_known)
+        decoded = decode.decode(
+            body,
+            media,
+            node,
+            kind=kind,
+            api_version=wanted,
+            validation=validation,
+            known=self._is_known,
+            empties=decode.holds_empty_list(body),
+        )
         obj = _complete(decoded.obj, kind, wanted)
         if b"managedFields" in body:
             _keep_reset(obj, body)
@@ -87,25 +100,24 @@ class Bodies:
         return canonicalise(obj, node)
 
     def patched(
-        self, patched: Any, patch: bytes, resource: ServedResource, version: str, validation: str
+        self, patched: Any, current: Object, patch: bytes, resource: ServedResource, version: str, validation: str
     ) -> tuple[Object, list[str]]:
-        """What a JSON or merge patch made, decoded as Kubernetes does: from its JSON. Raises 422.
+        """What a JSON or merge patch made of `current`, decoded as Kubernetes does: from its JSON. Raises 422.
 
         Repeated names are complained about where they are: in the patch.
         """
-        text = orjson.dumps(patched)
+        text, node = orjson.dumps(patched), self.node(resource, version)
         kind, wanted = resource.kind, api_version(resource, version)
         expected = decode.Expected(kind, wanted, self._is_known)
         repeated = _patch_complaints(patch) if validation != decode.IGNORE else []
         try:
-            decoded = decode.read(
-                text, "application/json", self.node(resource, version), validation=decode.WARN, expected=expected
-            )
+            empties = decode.holds_empty_list(patch)
+            decoded = decode.read(text, "application/json", node, validation=decode.WARN, expected=expected, empties=empties)
         except decode.DecodeError as error:
-            raise invalid_result(text.decode(), str(error)) from error
+            raise _invalid_result(patched, current, node, patch, str(error)) from error
         complaints = repeated + decoded.warnings
         if complaints and validation == decode.STRICT:
-            raise invalid_result(text.decode(), f"strict decoding error: {', '.join(complaints)}")
+            raise _invalid_result(patched, current, node, patch, f"strict decoding error: {', '.join(complaints)}")
         obj = _complete(decoded.obj, kind, wanted)
         if b"managedFields" in patch:
             _keep_reset(obj, text)
@@ -119,7 +131,8 @@ class Bodies:
 
         repeated = duplicates(body) if validation != decode.IGNORE else []
         try:
-            decoded = decode.check(patched, self.node(resource, version), validation=decode.WARN)
+            empties = decode.holds_empty_list(body)
+            decoded = decode.check(patched, self.node(resource, version), validation=decode.WARN, empties=empties)
         except decode.DecodeError as error:
             raise invalid_patch(patch or {}, str(error)) from error
         complaints = repeated + decoded.warnings
@@ -134,6 +147,8 @@ class Bodies:
             fill(obj)
         obj = codec.stored(obj, version)
         strategy.default(obj)
+        if self._trim and not resource.stored_as:
+            return self.canonical(obj, resource, resource.storage_version)
         return obj
 
 
@@ -216,6 +231,9 @@ def _walk(value: Any, path: str, found: list[str]) -> None:
             _walk(inner, f"{path}[{index}]", found)
 
 
-def invalid_result(document: str, detail: str) -> StatusError:
+def _invalid_result(patched: Any, current: Object, node: Any, patch: bytes, detail: str) -> StatusError:
     """422 for a patch whose result is no object of the kind."""
+    from setpoint.api.machinery.patch import spelling
+
+    document = spelling.document(patched, current, node, raw=patch.lstrip().startswith(b"["))
     return invalid_object("", "", "", [invalid("patch", document, detail)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from setpoint.api.machinery import fields
+from setpoint.api.machinery import decode, fields
 from setpoint.api.machinery.fields.tracking import Write
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
@@ -54,11 +54,17 @@ def _own(call: Call, obj: Object, old: Object | None, manager: str, strategy: St
     if node is None:
         obj["metadata"].pop("managedFields", None)
         return
+    _track(call, obj, old, node, _write(call, manager, strategy))
+    if decode.holds_empty_list(call.request.body):
+        call.store.canonical(obj)
+
+
+def _track(call: Call, obj: Object, old: Object | None, node: Any, write: Write) -> None:
     codec = call.store.codec
     same_version = codec.is_stored(call.version)
     new = obj if same_version else codec.served(obj, call.version)
     before = old if same_version or old is None else codec.served(old, call.version)
-    fields.update(before, new, node, _write(call, manager, strategy))
+    fields.update(before, new, node, write)
     if new is not obj:
         entries = new["metadata"].get("managedFields")
         if entries is None:

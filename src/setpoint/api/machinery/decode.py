@@ -62,14 +62,16 @@ def decode(
     api_version: str,
     validation: str = WARN,
     known: Callable[[str, str], bool] | None = None,
+    empties: bool = False,
 ) -> Decoded:
     """The object of `kind` and `api_version` in a body, with both filled in.
 
-    `known(api_version, kind)` says whether this server has a kind at all; it decides only which complaint a body of another kind
+    `empties` keeps empty lists in fields that are always written: ownership tells them from null, the store does not. `known(api_version, kind)` says whether this server has a kind at all; it decides only which complaint a body of another kind
     gets. Raises StatusError 400.
     """
     try:
-        return read(body, media_type, node, validation=validation, expected=Expected(kind, api_version, known))
+        expected = Expected(kind, api_version, known)
+        return read(body, media_type, node, validation=validation, expected=expected, empties=empties)
     except DecodeError as error:
         if error.recognised:
             message = f"{error.kind} in version {go_quoted(error.version)} cannot be handled as a {kind}: {error}"
@@ -105,22 +107,35 @@ class Expected(Struct, frozen=True):
         raise DecodeError(why, kind=kind, version=version)
 
 
-def read(body: bytes, media_type: str, node: Node | None, *, validation: str = WARN, expected: Expected | None = None) -> Decoded:
+def holds_empty_list(body: bytes) -> bool:
+    """Whether an empty list may stand in a body."""
+    return b"[]" in body or b"[ ]" in body
+
+
+def read(
+    body: bytes,
+    media_type: str,
+    node: Node | None,
+    *,
+    validation: str = WARN,
+    expected: Expected | None = None,
+    empties: bool = False,
+) -> Decoded:
     """As `decode`, for callers with a sentence of their own around the complaint (options, patches). Raises DecodeError."""
     obj = fast(body)  # also for YAML, of which JSON is a part that the fast reader knows as well
     if obj is None:
         slowly = _read_yaml if _is_yaml(media_type) else _read_slowly
-        return slowly(body, node, validation, expected)
+        return slowly(body, node, validation, expected, empties=empties)
     if expected:
         expected.settle(obj)
     try:
         _settle_names(obj, expected)
-        return Decoded(_fitted(obj, node))
+        return Decoded(_fitted(obj, node, empties=empties))
     except ValueError:  # the slow reader says which complaint comes first
-        return _read_slowly(body, node, validation, expected)
+        return _read_slowly(body, node, validation, expected, empties=empties)
 
 
-def _read_yaml(body: bytes, node: Node | None, validation: str, expected: Expected | None) -> Decoded:
+def _read_yaml(body: bytes, node: Node | None, validation: str, expected: Expected | None, *, empties: bool) -> Decoded:
     """Options and patches are unmarshalled by a YAML library, which has sentences of its own; objects are converted first."""
     from setpoint.api.machinery.yaml_bodies import YamlComplaint, to_json
 
@@ -129,22 +144,22 @@ def _read_yaml(body: bytes, node: Node | None, validation: str, expected: Expect
     except YamlComplaint as error:
         raise DecodeError(f"{'' if expected else 'error converting YAML to JSON: '}{error}") from error
     try:
-        return _read_slowly(text, node, validation, expected, repeated)
+        return _read_slowly(text, node, validation, expected, repeated, empties=empties)
     except DecodeError as error:
         if expected:
             raise
         raise DecodeError(f"error unmarshaling JSON: while decoding JSON: {error}") from error
 
 
-def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN) -> Decoded:
+def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN, empties: bool = False) -> Decoded:
     """An object that a strategic merge patch has made, judged as if it had come as a body. Raises DecodeError.
 
     Its fields have no order of their own: Kubernetes sorts the complaints.
     """
     try:
-        return Decoded(_fitted(obj, node))
+        return Decoded(_fitted(obj, node, empties=empties))
     except ValueError:
-        found = _read_slowly(orjson.dumps(obj), node, WARN, None)
+        found = _read_slowly(orjson.dumps(obj), node, WARN, None, empties=empties)
     complaints = sorted(found.warnings)
     if complaints and validation == STRICT:
         raise DecodeError(f"strict decoding error: {', '.join(complaints)}")
@@ -174,10 +189,10 @@ def _names(text: bytes) -> int:
     return names - text.count(b'\\":') if b"\\" in text else names
 
 
-def _fitted(obj: dict[str, Any], node: Node | None) -> dict[str, Any]:
+def _fitted(obj: dict[str, Any], node: Node | None, *, empties: bool) -> dict[str, Any]:
     if node is None:
         return obj
-    fitted = canonical.fit(obj, node)
+    fitted = canonical.fit(obj, node, empties=empties)
     if not node.builtin:
         _as_doubles(fitted)
     return fitted
@@ -200,7 +215,13 @@ def _as_doubles(value: Any) -> Any:
 
 
 def _read_slowly(
-    body: bytes, node: Node | None, validation: str, expected: Expected | None, repeated: Sequence[str] = ()
+    body: bytes,
+    node: Node | None,
+    validation: str,
+    expected: Expected | None,
+    repeated: Sequence[str] = (),
+    *,
+    empties: bool = False,
 ) -> Decoded:
     value = _interpret(body, expected)
     kind, version = ("", "")
@@ -210,7 +231,7 @@ def _read_slowly(
     try:
         obj = reader.read(value)
         _settle_names(obj, expected)
-        obj = canonical.canonicalise(obj, node) if node is not None else obj
+        obj = canonical.canonicalise(obj, node, empties=empties) if node is not None else obj
     except (ValueError, OverflowError) as error:
         raise DecodeError(str(error), kind=kind, version=version) from error
     if validation == STRICT and (repeated or reader.complaints):

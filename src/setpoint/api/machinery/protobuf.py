@@ -263,6 +263,14 @@ def _numbers(type_name: str) -> Mapping[int, str]:
     return _table().get(type_name, {})
 
 
+def order(type_name: str) -> list[str]:
+    """The names of a type's fields in the order of its Go struct, which that of the numbers follows; empty for an unknown type."""
+    names: list[str] = []
+    for _, name in sorted(_numbers(type_name).items()):
+        names += order(_embedded(type_name, name)) if name[0] == ">" else [name]
+    return names
+
+
 def _embedded(type_name: str, name: str) -> str:
     """The full name of an embedded type: one of the same package, or of `metav1`."""
     package, _, local = name[1:].rpartition(".")

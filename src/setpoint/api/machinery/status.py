@@ -51,7 +51,11 @@ class FieldError(Struct, frozen=True):
 
 
 def go_value(value: Any) -> str:
-    """A value as Kubernetes prints it in a field error: JSON, with `null` for nothing."""
+    """A value as Kubernetes prints it in a field error: texts as Go's `%q`, the rest as JSON, with `null` for nothing."""
+    if isinstance(value, str) and not value.isprintable():
+        from setpoint.api.machinery.schema.reading import go_quoted
+
+        return go_quoted(value)
     return orjson.dumps(value).decode()
 
 

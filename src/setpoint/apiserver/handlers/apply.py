@@ -12,7 +12,6 @@ from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
-from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.handlers.update import check_identity
 from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Response
@@ -24,7 +23,6 @@ async def handle(call: Call) -> Response:
     options = write_options(request, "PatchOptions", apply=True)
     strategy = ownership.endpoint_strategy(call)
     applied = read(call, options.validation)
-    check_version(applied, api_version(call.resource, call.version))
     manager, force = manager_of(options, request), bool(options.force)
 
     configuration = updating.anew(applied, lambda: read(call, decode.IGNORE))
@@ -74,10 +72,3 @@ def read(call: Call, validation: str) -> Object:
     if validation != decode.IGNORE:
         call.warnings += found.warnings
     return found.obj
-
-
-def check_version(applied: Object, wanted: str) -> None:
-    """400 for a configuration of another version of the kind than the URL's."""
-    given = applied.get("apiVersion")
-    if isinstance(given, str) and given and given != wanted and given.rpartition("/")[0] == wanted.rpartition("/")[0]:
-        raise bad_request(f"Incorrect version specified in apply patch. Specified patch version: {given}, expected: {wanted}")

@@ -114,7 +114,7 @@ def apply_patch(call: Call, current: Object, patch: Any, media: str, options: Wr
         from setpoint.api.machinery.patch import merge
 
         patched = merge.apply(current, patch)
-    return call.bodies.patched(patched, body, resource, version, options.validation)
+    return call.bodies.patched(patched, current, body, resource, version, options.validation)
 
 
 def _plain(value: Any) -> Any:

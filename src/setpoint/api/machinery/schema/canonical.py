@@ -68,17 +68,17 @@ class Unfit(ValueError):
         super().__init__(what or "a value does not fit its field")
 
 
-def canonicalise(obj: dict[str, Any], node: Node) -> dict[str, Any]:
+def canonicalise(obj: dict[str, Any], node: Node, *, empties: bool = False) -> dict[str, Any]:
     """Brings an object into the form that is stored, in place, and returns it; unknown fields are dropped.
 
-    Raises ValueError for what cannot be held (Unfit; for texts that are no quantity, time or base64 their own complaint).
+    `empties`: as the struct is before it is stored, with empty lists in fields that are always written. Raises ValueError for what cannot be held (Unfit; for texts that are no quantity, time or base64 their own complaint).
     """
-    return _lenient.plan_of(node).run(obj)
+    return (_lenient_sent if empties else _lenient).plan_of(node).run(obj)
 
 
-def fit(obj: dict[str, Any], node: Node) -> dict[str, Any]:
+def fit(obj: dict[str, Any], node: Node, *, empties: bool = False) -> dict[str, Any]:
     """As `canonicalise`, but an unknown field raises Unfit; after an error the object is half done and of no use."""
-    return _strict.plan_of(node).run(obj)
+    return (_strict_sent if empties else _strict).plan_of(node).run(obj)
 
 
 class Plan:
@@ -165,10 +165,11 @@ def _written(node: Node) -> bool:
 
 
 class Compiler:
-    """Makes the passes. Two of them exist, which differ in what they do with unknown fields."""
+    """Makes the passes, which differ in what they do with unknown fields, and with empty lists that are always written."""
 
-    def __init__(self, unknown: Operation) -> None:
+    def __init__(self, unknown: Operation, *, empties: bool = False) -> None:
         self.unknown = unknown
+        self.empties = empties
         #: by the identity of a struct's fields, which every field of that type shares
         self._plans: dict[int, tuple[Fields, Plan]] = {}
 
@@ -201,6 +202,8 @@ class Compiler:
         if not node.builtin:
             return _as_it_is
         inner = self._value(node)
+        if node.kind == "list" and self.empties and node.always:
+            return inner
         if node.kind in {"list", "map"}:
             empty = self.of_null(node)
             return lambda value: inner(value) or empty(value)
@@ -384,3 +387,5 @@ def _required(node: Node) -> Node:
 
 _lenient = Compiler(_drop)
 _strict = Compiler(_refuse)
+_lenient_sent = Compiler(_drop, empties=True)
+_strict_sent = Compiler(_refuse, empties=True)
