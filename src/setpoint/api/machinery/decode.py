@@ -66,7 +66,8 @@ def decode(
 ) -> Decoded:
     """The object of `kind` and `api_version` in a body, with both filled in.
 
-    `empties` keeps empty lists in fields that are always written: ownership tells them from null, the store does not. `known(api_version, kind)` says whether this server has a kind at all; it decides only which complaint a body of another kind
+    `empties` keeps empty lists in fields that are always written: ownership tells them from null, the store does not.
+    `known(api_version, kind)` says whether this server has a kind at all; it decides only which complaint a body of another kind
     gets. Raises StatusError 400.
     """
     try:

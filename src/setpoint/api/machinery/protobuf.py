@@ -264,7 +264,7 @@ def _numbers(type_name: str) -> Mapping[int, str]:
 
 
 def order(type_name: str) -> list[str]:
-    """The names of a type's fields in the order of its Go struct, which that of the numbers follows; empty for an unknown type."""
+    """The names of a type's fields in the order of its Go struct, which the numbers follow; none of an unknown type."""
     names: list[str] = []
     for _, name in sorted(_numbers(type_name).items()):
         names += order(_embedded(type_name, name)) if name[0] == ">" else [name]

@@ -71,7 +71,8 @@ class Unfit(ValueError):
 def canonicalise(obj: dict[str, Any], node: Node, *, empties: bool = False) -> dict[str, Any]:
     """Brings an object into the form that is stored, in place, and returns it; unknown fields are dropped.
 
-    `empties`: as the struct is before it is stored, with empty lists in fields that are always written. Raises ValueError for what cannot be held (Unfit; for texts that are no quantity, time or base64 their own complaint).
+    `empties`: as the struct is before it is stored, with empty lists in fields that are always written.
+    Raises ValueError for what cannot be held (Unfit; for texts that are no quantity, time or base64 their own complaint).
     """
     return (_lenient_sent if empties else _lenient).plan_of(node).run(obj)
 
