@@ -30,6 +30,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 SCHEMA = Path("src/setpoint/api/machinery/schema")
 MINORS = range(25, 38)
+#: the minor that presence.txt was written of
+_WRITTEN_OF = 36
+#: struct fields that hold a value in every kind
+_BY_VALUE = ("metadata", "spec", "status")
 
 #: what the type characters of a pack stand for
 _SCALARS = {
@@ -132,6 +136,38 @@ def pack_definition(name: str, schema: dict[str, Any], presence: dict[str, tuple
     return out
 
 
+class Presence:
+    """What presence.txt says of any minor's definitions, though it was written of one.
+
+    An older version of a package is as the newest one that the file knows, unless it is there itself. Of a field that the
+    minor of the file does not have nothing is known; if it is optional and holds a struct it is taken for a pointer, since that
+    is what a new field is.
+    """
+
+    def __init__(self, facts: dict[str, dict[str, tuple[str, str]]], known: dict[str, dict[str, Any]]) -> None:
+        self._facts = facts
+        self._known = known
+
+    def of(self, name: str, schema: dict[str, Any]) -> dict[str, tuple[str, str]]:
+        """`{field: (flags, Go type)}` of a definition."""
+        name = self._kin(name)
+        facts = dict(self._facts.get(name, {}))
+        known = self._known.get(name, {}).get("properties", {})
+        required = schema.get("required", ())
+        for field, sub in schema.get("properties", {}).items():
+            if field not in known and field not in required and field not in _BY_VALUE and "$ref" in sub:
+                facts.setdefault(field, ("*", ""))
+        return facts
+
+    def _kin(self, name: str) -> str:
+        """The definition that the file knows in the place of this one."""
+        package, version, short = name.rsplit(".", 2)
+        if name in self._known or not re.search(r"\d+(alpha|beta)\d+$", version):
+            return name
+        stable = re.sub(r"(alpha|beta)\d+$", "", version)
+        return f"{package}.{stable}.{short}"
+
+
 def definitions_of(minor: int) -> dict[str, dict[str, Any]]:
     """The published definitions of 1.`minor`, from the build dependency."""
     import kubernetes_validate
@@ -152,12 +188,12 @@ def make_packs(root: Path) -> list[Path]:
     if all(pack.exists() and pack.stat().st_mtime >= newest for pack in wanted):
         return wanted
     folder.mkdir(exist_ok=True)
-    presence = read_presence(schema / "presence.txt")
+    presence = Presence(read_presence(schema / "presence.txt"), definitions_of(_WRITTEN_OF))
     texts: dict[str, int] = {}
     described: dict[str, dict[str, list[Any]]] = {}
     for minor in MINORS:
         definitions = definitions_of(minor)
-        packed = {name: pack_definition(name, body, presence.get(name, {})) for name, body in definitions.items()}
+        packed = {name: pack_definition(name, body, presence.of(name, body)) for name, body in definitions.items()}
         whole = json.dumps({"minor": f"1.{minor}", "definitions": packed}, separators=(",", ":"), sort_keys=True)
         _replace(folder / f"1.{minor}.pack", zlib.compress(whole.encode(), 9))
         described[f"1.{minor}"] = {name: _described(body, texts) for name, body in definitions.items()}

@@ -108,7 +108,10 @@ class OpenAPI:
 
     def _published(self) -> Iterator[openapi.Published]:
         for resource in self._resources():
-            for version, definition in resource.definitions.items():
+            for version in resource.versions:
+                definition = resource.definitions.get(version)
+                if definition is None:
+                    continue
                 yield openapi.Published(
                     group=resource.group,
                     version=version,

@@ -70,7 +70,7 @@ class Pipeline:
         self.clock = clock
         self.store = store
         self.router = Router()
-        self.bodies = Bodies(schemas)
+        self.bodies = Bodies(schemas, trim=minor != "1.36")
         self.admission: Admission = admission or NoAdmission()
         self.authorizer = authorizer
         self.issuer = issuer
@@ -185,8 +185,8 @@ class Pipeline:
         if not info.is_resource or not self.router.knows(info.group):
             return await self._mounted(request)
         target = self.router.target(request, info)
-        if warning := _DEPRECATED.get((info.group, info.resource)):
-            warnings.append(warning)
+        if target.served.deprecation:
+            warnings.append(target.served.deprecation)
         call = Call(request, info, target.served, self, target.subresource, warnings=warnings)
         handler = self._handler(call)
         if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:
@@ -240,11 +240,6 @@ _VIRTUAL = {
     "selfsubjectaccessreviews": ("reviews", "self_access"),
     "subjectaccessreviews": ("reviews", "subject_access"),
     "localsubjectaccessreviews": ("reviews", "subject_access"),
-}
-#: what every answer about these warns of
-_DEPRECATED = {
-    ("", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
-    ("", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 }
 
 

@@ -48,6 +48,8 @@ class Served(Struct, frozen=True):
     version: str
     store: Any
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
+    #: what every answer about the version warns of (`extra["deprecations"]` of the resource, by version)
+    deprecation: str = ""
 
     @property
     def api_version(self) -> str:
@@ -134,8 +136,10 @@ class Router:
     def add(self, resource: ServedResource, store: Any) -> None:
         """Serve a resource in all its versions; replaces what was there."""
         subresources = {sub.name: sub for sub in resource.subresources}
+        deprecations = resource.extra.get("deprecations", {})
         for version in resource.versions:
-            self._table[resource.group, version, resource.plural] = Served(resource, version, store, subresources)
+            served = Served(resource, version, store, subresources, deprecations.get(version, ""))
+            self._table[resource.group, version, resource.plural] = served
         self._groups.add(resource.group)
 
     def remove(self, resource: ServedResource) -> None:

@@ -55,6 +55,7 @@ class ApiServer:
             tokens=TokenRequests(self._tokens, self._objects, clock),
             kubelet=self._proxy,
             timings=options.timings,
+            minor=options.kubernetes_version,
         )
         self._http = HttpServer(self.pipeline, Authentication(self._authenticators()))
 
@@ -76,7 +77,7 @@ class ApiServer:
         self.data.remember_port(self.port)
         client = self.client(LOOPBACK, "kube-apiserver")
         await bootstrap.ensure(client, service_address=KUBERNETES_ADDRESS, port=self.port)
-        await bootstrap.describe_server(client, service_range=SERVICE_RANGE)
+        await bootstrap.describe_server(client, service_range=SERVICE_RANGE, minor=self.options.kubernetes_version)
         self._write_kubeconfigs()
         self.pipeline.health.started = True
         if announce:

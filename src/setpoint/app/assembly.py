@@ -21,10 +21,8 @@ from setpoint.kit.clock import Clock
 from setpoint.registry.admission.default import default_chain
 from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.service.allocation import ServiceAllocator
-from setpoint.registry.table import GROUPS, RESOURCES
+from setpoint.registry.table import minors
 from setpoint.storage.protocol import NotFound, Store
-
-MINOR = "1.36"
 
 
 class Objects:
@@ -51,8 +49,12 @@ def make_pipeline(
     tokens: TokenRequests | None = None,
     kubelet: KubeletProxy | None = None,
     timings: Timings = Timings(),  # noqa: B008  frozen
+    minor: str = minors.DEFAULT,
 ) -> Pipeline:
-    """A pipeline over `store` that serves every built-in resource; `address` is where clients reach it (`host:port`)."""
+    """A pipeline over `store` that serves every built-in resource of a Kubernetes minor; `address` is where clients reach it
+    (`host:port`).
+    """
+    served = minors.of_minor(minor)
     admission = default_chain(
         StoreReader(store),
         clock,
@@ -60,20 +62,21 @@ def make_pipeline(
         unreachable_seconds=timings.unreachable_toleration,
     )
     pipeline = Pipeline(
-        ServiceAllocator(store).hook_into(RESOURCES),
+        ServiceAllocator(store).hook_into(served.resources),
         store,
         clock,
-        schemas=trees.load(MINOR),
+        schemas=trees.load(minor) if minor == minors.DEFAULT else trees.Stored(minor),
         admission=admission,
         authorizer=AnyAuthenticated(),
         issuer=tokens,
+        minor=minor,
     )
     if kubelet is not None:
         _mount_streams(pipeline, kubelet)
-    discovery = Discovery(lambda: GROUPS, lambda: RESOURCES, address)
+    discovery = Discovery(lambda: served.groups, lambda: served.resources, address)
     pipeline.mount("/api", discovery.handle)
     pipeline.mount("/apis", discovery.handle)
-    pipeline.mount("/openapi", OpenAPI(trees.load(MINOR), lambda: RESOURCES).handle)
+    pipeline.mount("/openapi", OpenAPI(trees.load(minor), lambda: served.resources).handle)
     return pipeline
 
 

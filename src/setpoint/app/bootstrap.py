@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from msgspec import structs
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
 from setpoint.app import first_objects
 from setpoint.client.client import ClientProtocol
+from setpoint.registry.table import minors
 
 _NAMESPACES: Resource[Any] = Resource("", "v1", "namespaces", "Namespace", namespaced=False, type=dict)
 _SERVICES: Resource[Any] = Resource("", "v1", "services", "Service", namespaced=True, type=dict)
@@ -54,20 +57,35 @@ async def ensure(client: ClientProtocol, *, service_address: str, port: int) -> 
         await client.patch(_SERVICES, "kubernetes", patch, "default")
 
 
-async def describe_server(client: ClientProtocol, *, service_range: str) -> None:
+async def describe_server(client: ClientProtocol, *, service_range: str, minor: str) -> None:
     """Make the objects that only tell of the server: API services, flow control, the range of cluster addresses.
 
-    They are made at once, so that the store commits them together.
+    They are made at once, so that the store commits them together. What a minor does not serve it has no objects of.
     """
+    served = minors.of_minor(minor)
     finalizers = ["networking.k8s.io/service-cidr-finalizer"]
     ranges = [{"metadata": {"name": "kubernetes", "finalizers": finalizers}, "spec": {"cidrs": [service_range]}}]
     groups = (
-        (_API_SERVICES, first_objects.api_services()),
+        (_API_SERVICES, first_objects.api_services(served.groups)),
         (_PRIORITY_LEVELS, first_objects.priority_levels()),
         (_FLOW_SCHEMAS, first_objects.flow_schemas()),
         (_SERVICE_RANGES, ranges),
     )
-    await asyncio.gather(*(_find_or_create(client, resource, body) for resource, bodies in groups for body in bodies))
+    made = [pair for resource, bodies in groups for pair in _as_served(resource, bodies, served)]
+    await asyncio.gather(*(_find_or_create(client, resource, body) for resource, body in made))
+
+
+def _as_served(
+    resource: Resource[Any], bodies: Iterable[Mapping[str, Any]], served: minors.Minor
+) -> Iterator[tuple[Resource[Any], Mapping[str, Any]]]:
+    """Bodies of version v1 in the version that a minor prefers; nothing where it has none."""
+    row = served.find(resource.group, resource.plural)
+    if row is None:
+        return
+    wanted = structs.replace(resource, version=row.versions[0])
+    convert = row.convert if wanted != resource else None
+    for body in bodies:
+        yield wanted, convert(dict(body), wanted.api_version) if convert is not None else body
 
 
 def _kubernetes_service(address: str, port: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Source: Kubernetes `pkg/controlplane/apiserver/aggregator.go` (priorities), apis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Body = dict[str, Any]
@@ -19,12 +19,14 @@ _PRIORITIES = {
     ("authorization.k8s.io", "v1"): (17600, 15),
     ("autoscaling", "v1"): (17500, 15),
     ("autoscaling", "v2"): (17500, 30),
+    ("autoscaling", "v2beta2"): (17500, 1),
     ("batch", "v1"): (17400, 15),
     ("certificates.k8s.io", "v1"): (17300, 15),
     ("networking.k8s.io", "v1"): (17200, 15),
     ("policy", "v1"): (17100, 15),
     ("rbac.authorization.k8s.io", "v1"): (17000, 15),
     ("storage.k8s.io", "v1"): (16800, 15),
+    ("storage.k8s.io", "v1beta1"): (16800, 9),
     ("apiextensions.k8s.io", "v1"): (16700, 15),
     ("admissionregistration.k8s.io", "v1"): (16700, 15),
     ("scheduling.k8s.io", "v1"): (16600, 15),
@@ -33,6 +35,10 @@ _PRIORITIES = {
     ("discovery.k8s.io", "v1"): (16200, 15),
     ("resource.k8s.io", "v1"): (16200, 20),
     ("flowcontrol.apiserver.k8s.io", "v1"): (16100, 21),
+    ("flowcontrol.apiserver.k8s.io", "v1beta3"): (16100, 18),
+    ("flowcontrol.apiserver.k8s.io", "v1beta2"): (16100, 15),
+    ("flowcontrol.apiserver.k8s.io", "v1beta1"): (16100, 12),
+    ("storagemigration.k8s.io", "v1"): (16000, 15),
 }
 _AUTOUPDATE = {"apf.kubernetes.io/autoupdate-spec": "true"}
 _ALL = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
@@ -52,9 +58,12 @@ _LEVELS: dict[str, tuple[int, int, tuple[int, int] | None]] = {
 }
 
 
-def api_services() -> Iterator[Body]:
+def api_services(groups: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Body]:
     """One per group and version that this server serves itself."""
-    for (group, version), (group_priority, version_priority) in _PRIORITIES.items():
+    for group, version in [(group, version) for group, versions in groups for version in versions]:
+        if (group, version) not in _PRIORITIES:  # that of API services itself has none
+            continue
+        group_priority, version_priority = _PRIORITIES[group, version]
         spec: Body = {"version": version, "groupPriorityMinimum": group_priority, "versionPriority": version_priority}
         if group:
             spec["group"] = group

@@ -7,6 +7,8 @@ from pathlib import Path
 from msgspec import Struct, field
 
 DEFAULT_PORT = 6443
+#: the minor of Kubernetes whose behaviour this is; kinds, versions and fields can be another's
+DEFAULT_MINOR = "1.36"
 SERVICE_RANGE = "10.96.0.0/16"
 
 
@@ -30,6 +32,7 @@ class Options(Struct, frozen=True):
     """How a cluster on this machine is made.
 
     `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here.
+    `kubernetes_version` is the minor whose kinds, versions and fields are served.
     """
 
     data_dir: Path
@@ -44,6 +47,7 @@ class Options(Struct, frozen=True):
     token_auth_file: Path | None = None
     controllers: bool = True
     scheduler: bool = True
+    kubernetes_version: str = DEFAULT_MINOR
     timings: Timings = field(default_factory=Timings)
 
     @property

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from setpoint.app.data_dir import default_data_dir
-from setpoint.app.options import Options, StartError, Timings
+from setpoint.app.options import DEFAULT_MINOR, Options, StartError, Timings
 
 if TYPE_CHECKING:
     import typer
@@ -37,6 +37,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     token_auth_file: Annotated[
         Path | None, typer.Option(help='Static bearer tokens: token,user,uid,"groups".', show_default=False)
     ] = None,
+    kubernetes_version: Annotated[str, typer.Option(help="Whose kinds, versions and fields: 1.25 to 1.37.")] = DEFAULT_MINOR,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
     node_monitor_grace_period: Annotated[float, typer.Option(help="Seconds until a silent node is Unknown.")] = 40,
     node_monitor_period: Annotated[float, typer.Option(help="Seconds between two looks at the nodes.")] = 5,
@@ -57,6 +58,8 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         raise StartError(f"--port {port}: choose 0 to 65535")
     _check(runtime, ("process", "simulated"), "--runtime")
     _check(store, ("sqlite", "memory"), "--store")
+    if kubernetes_version != DEFAULT_MINOR:
+        _check(kubernetes_version, _minors(), "--kubernetes-version")
     options = Options(
         data_dir=(data_dir or default_data_dir()).absolute(),
         host=host,
@@ -69,6 +72,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         split=split,
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
         timings=timings,
+        kubernetes_version=kubernetes_version,
     )
     from setpoint.app import run
 
@@ -113,6 +117,13 @@ def component(
     from setpoint.app import run
 
     run.component(name, (data_dir or default_data_dir()).absolute(), log_level)
+
+
+def _minors() -> tuple[str, ...]:
+    """The minors of Kubernetes that can be served, known by the packs that came with this package."""
+    from setpoint.api.machinery.schema import trees
+
+    return trees.minors()
 
 
 def _check(value: str, allowed: tuple[str, ...], option: str) -> None:

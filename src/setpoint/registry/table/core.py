@@ -49,6 +49,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         verbs=("get", "list"),
         short_names=("cs",),
         virtual=True,
+        extra={"deprecations": {"v1": "v1 ComponentStatus is deprecated in v1.19+"}},
     ),
     ServedResource(
         group="",
@@ -71,6 +72,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         strategy=EndpointsStrategy(),
         definitions=definitions("core", "Endpoints"),
         short_names=("ep",),
+        extra={"deprecations": {"v1": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}},
     ),
     ServedResource(
         group="",

@@ -3,7 +3,7 @@
 The table of resources is that of `DEFAULT`. Here stands how other minors differ from it: what came later than 1.25, which older
 versions were served until when, and (`newer.py`) what came after. Only what a server offers without being asked counts: versions
 and subresources of features that are off by default are not served. Rules, defaults and messages are those of `DEFAULT` whatever
-the minor; objects of an older version are stored in the form that `DEFAULT` stores, so that a data directory can change its minor.
+the minor; objects of an older version are stored in the form that `DEFAULT` stores, so a data directory can change its minor.
 """
 
 from __future__ import annotations
@@ -57,6 +57,16 @@ _CONVERT = {
     "horizontalpodautoscalers.autoscaling": convert_autoscaler,
     f"prioritylevelconfigurations.{_FLOW}": convert_priority_level,
 }
+#: older version → since when it is deprecated, when it goes, and the version to use instead
+_DEPRECATED: Mapping[tuple[str, str], tuple[int, int, str]] = {
+    ("autoscaling", "v2beta2"): (23, 26, "v2"),
+    ("storage.k8s.io", "v1beta1"): (24, 27, "v1"),
+    (_FLOW, "v1beta1"): (23, 26, "v1beta2"),
+    (_FLOW, "v1beta2"): (26, 29, "v1beta3"),
+    (_FLOW, "v1beta3"): (29, 32, "v1"),
+}
+#: since when the core group's Endpoints are deprecated
+_ENDPOINTS = 33
 
 
 class Minor(Struct, frozen=True):
@@ -99,6 +109,8 @@ def _row(row: ServedResource, small: int) -> ServedResource | None:
     versions = (*present, *older)
     if not versions:
         return None
+    if name == "endpoints" and small < _ENDPOINTS:
+        return structs.replace(row, extra={})
     kept = tuple(sub for sub in row.subresources if small >= _SINCE.get(f"{row.plural}/{sub.name}", 0))
     if not older and kept == row.subresources:
         return row
@@ -109,8 +121,18 @@ def _row(row: ServedResource, small: int) -> ServedResource | None:
         definitions=named,
         subresources=kept,
         storage=stored,
+        extra={**row.extra, "deprecations": {version: _deprecation(row, version, small) for version in older}},
         convert=_CONVERT.get(name, row.convert),
     )
+
+
+def _deprecation(row: ServedResource, version: str, small: int) -> str:
+    """What every answer about an older version warns of, nothing where it was not deprecated yet."""
+    since, until, instead = _DEPRECATED[row.group, version]
+    if small < since:
+        return ""
+    old, new = (f"{row.group}/{each} {row.kind}" for each in (version, instead))
+    return f"{old} is deprecated in v1.{since}+, unavailable in v1.{until}+; use {new}"
 
 
 def _groups(

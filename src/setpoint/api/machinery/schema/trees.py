@@ -44,6 +44,12 @@ def load(minor: str = "1.36") -> Pack:
     return Pack(minor, _read(f"{minor}.pack", zlib.decompress)["definitions"])
 
 
+def minors() -> tuple[str, ...]:
+    """The minors that have a pack, oldest first."""
+    names = (file.stem for file in _PACKS.glob("1.*.pack"))
+    return tuple(sorted(names, key=lambda name: int(name.partition(".")[2])))
+
+
 def _read(name: str, decompress: Callable[[bytes], bytes]) -> Any:
     try:
         data = (_PACKS / name).read_bytes()
@@ -156,6 +162,20 @@ class Pack:
     def descriptions(self) -> Descriptions:
         """The texts of this minor; reading them takes tens of milliseconds."""
         return Descriptions(self.minor)
+
+
+class Stored:
+    """The trees of a minor; those that it lacks and objects are stored in (a newer version of the kind) are the default minor's."""
+
+    def __init__(self, minor: str) -> None:
+        self._own = load(minor)
+
+    def tree(self, definition: str) -> Node:
+        """As `Pack.tree`."""
+        try:
+            return self._own.tree(definition)
+        except KeyError:
+            return load().tree(definition)
 
 
 def _list_type_of_patch(node: Node) -> str:
