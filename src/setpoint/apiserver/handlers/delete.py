@@ -6,12 +6,13 @@ from typing import Any
 
 import orjson
 
+from setpoint.api.machinery import decode
 from setpoint.api.machinery.status import FieldError, bad_request, invalid, invalid_object, not_supported
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import delete as deleting
 from setpoint.apiserver.generic_store.delete import Deletion
-from setpoint.apiserver.negotiation import YAML, accepted, body_type
+from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import WriteOptions, boolean, check_dry_run, integer
 from setpoint.apiserver.request import Response
 
@@ -79,38 +80,25 @@ def _from_query(call: Call) -> dict[str, Any]:
     return given
 
 
-_TYPES: dict[str, tuple[type, str]] = {
-    "gracePeriodSeconds": (int, "int64"),
-    "orphanDependents": (bool, "bool"),
-    "propagationPolicy": (str, "v1.DeletionPropagation"),
-    "dryRun": (list, "[]string"),
-    "preconditions": (dict, "v1.Preconditions"),
-}
-_GO_NAMES: dict[type, str] = {str: "string", int: "number", float: "number", bool: "bool", list: "array", dict: "object"}
+_DEFINITION = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+
+
+class _AnyVersion(decode.Expected, frozen=True):
+    """DeleteOptions are the same in every group and version."""
+
+    def settle(self, obj: dict[str, Any]) -> tuple[str, str]:
+        kind, version = obj.get("kind") or self.kind, obj.get("apiVersion") or "meta.k8s.io/v1"
+        if kind != self.kind:
+            raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
+        return kind, version
 
 
 def _from_body(call: Call) -> dict[str, Any]:
-    media = body_type(call.request)
+    """The options in a body; unknown fields do not count. Raises 400."""
+    media, expected = body_type(call.request), _AnyVersion("DeleteOptions", "v1")
+    node = call.bodies.definition(_DEFINITION)
     try:
-        given = _yaml(call.request.body) if media == YAML else orjson.loads(call.request.body)
-    except ValueError:
-        raise bad_request("couldn't get version/kind; json parse error: unexpected end of JSON input") from None
-    if not isinstance(given, dict):
-        given = {}
-    kind = given.get("kind") or "DeleteOptions"
-    if kind != "DeleteOptions":
-        where = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
-        raise bad_request(f'no kind "{kind}" is registered for version "{given.get("apiVersion", "")}" in scheme "{where}"')
-    for name, (wanted, go_type) in _TYPES.items():
-        value = given.get(name)
-        if value is not None and (not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))):
-            raise bad_request(
-                f"json: cannot unmarshal {_GO_NAMES[type(value)]} into Go struct field DeleteOptions.{name} of type {go_type}"
-            )
-    return given
-
-
-def _yaml(body: bytes) -> Any:
-    from setpoint.api.machinery.yaml_bodies import to_json
-
-    return orjson.loads(to_json(body)[0])
+        return decode.read(call.request.body, media, node, validation=decode.IGNORE, expected=expected).obj
+    except decode.DecodeError as error:
+        raise bad_request(str(error)) from error
