@@ -241,7 +241,7 @@ async def test_a_head_in_pieces(rig: Rig) -> None:
 PLAIN = b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0"
 SPOILT: list[tuple[str, bytes]] = [
     ("no HTTP/1.1", PLAIN.replace(b"1.1", b"1.2")),
-    ("unknown method", PLAIN.replace(b"GET", b"FETCH")),
+    ("method that is no word", PLAIN.replace(b"GET", b"G(T")),
     ("small method", PLAIN.replace(b"GET", b"get")),
     ("two spaces", PLAIN.replace(b"GET ", b"GET  ")),
     ("absolute target", PLAIN.replace(b" / ", b" http://h/ ")),
@@ -266,6 +266,12 @@ SPOILT: list[tuple[str, bytes]] = [
 @pytest.mark.parametrize("text", [text for _, text in SPOILT], ids=[what for what, _ in SPOILT])
 def test_only_the_plain_form_is_parsed_here(text: bytes) -> None:
     assert heads.parse(text) is None
+
+
+def test_a_method_of_ones_own_is_for_whoever_is_asked_to_refuse() -> None:
+    head = heads.parse(PLAIN.replace(b"GET", b"FETCH"))
+    assert head is not None
+    assert head.method == "FETCH"
 
 
 def test_the_plain_form() -> None:

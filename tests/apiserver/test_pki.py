@@ -9,7 +9,8 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from setpoint.apiserver.pki import CLIENT, SERVER, Authority, Subject, service_account_key, write_private
+from setpoint.apiserver.authentication.signing_key import SigningKey
+from setpoint.apiserver.pki import CLIENT, SERVER, Authority, Subject, write_private
 
 
 def test_the_authority_is_made_once_and_kept(tmp_path: Path) -> None:
@@ -20,7 +21,7 @@ def test_the_authority_is_made_once_and_kept(tmp_path: Path) -> None:
 def test_private_keys_are_private(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "pki")
     authority.issue("apiserver", Subject("kube-apiserver", addresses=("localhost",), usages=(SERVER,)))
-    service_account_key(tmp_path / "pki")
+    assert SigningKey(tmp_path / "pki").id
     assert stat.S_IMODE((tmp_path / "pki").stat().st_mode) == 0o700
     for key in (tmp_path / "pki").glob("*.key"):
         assert stat.S_IMODE(key.stat().st_mode) == 0o600

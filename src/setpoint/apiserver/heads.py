@@ -1,7 +1,8 @@
 """HTTP/1.1 request heads, read fast and strictly, and the heads of answers.
 
-Only the plain form is read here: a known method, HTTP/1.1, well-formed headers, a body of declared length. Everything else —
-chunked bodies, upgrades, `Expect`, HTTP/1.0, whatever is malformed — is `None`, and aiohttp, which knows all of it, takes over.
+Only the plain form is read here: a method (unknown words too, which are refused by whoever is asked), HTTP/1.1, well-formed
+headers, a body of declared length. Everything else — chunked bodies, upgrades, `Expect`, HTTP/1.0, whatever is malformed — is
+`None`, and aiohttp, which knows all of it, takes over.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from http import HTTPStatus
 from msgspec import Struct
 
 _METHODS = {method.encode(): method for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")}
+_OTHER_METHOD = re.compile(rb"[A-Z]{1,32}")
+_NOT_OURS = (b"CONNECT", b"TRACE", b"PRI")
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _JUDGED = 8192  # bytes of a first line that are looked at before its head is whole
@@ -42,8 +45,8 @@ def parse(data: bytes) -> Head | None:
     words = first.split(b" ")
     if len(words) != 3 or words[2] != b"HTTP/1.1" or _TARGET.fullmatch(words[1]) is None:
         return None
-    method, headers = _METHODS.get(words[0]), _headers(lines)
-    if method is None or headers is None or "host" not in headers or not _SPECIAL.isdisjoint(headers):
+    method, headers = _METHODS.get(words[0]) or _other_method(words[0]), _headers(lines)
+    if not method or headers is None or "host" not in headers or not _SPECIAL.isdisjoint(headers):
         return None
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdigit()):
@@ -59,6 +62,11 @@ def may_begin(data: bytearray) -> bool:
     if len(words) == 1:
         return end < 0 and any(method.startswith(line) for method in _METHODS)
     return words[0] in _METHODS and b"\n" not in line and (end < 0 or line.endswith(b" HTTP/1.1"))
+
+
+def _other_method(word: bytes) -> str:
+    """A method of one's own; empty when it is none, or one that aiohttp answers."""
+    return word.decode("ascii") if _OTHER_METHOD.fullmatch(word) is not None and word not in _NOT_OURS else ""
 
 
 def _headers(lines: Iterable[bytes]) -> dict[str, str] | None:

@@ -145,7 +145,8 @@ class Pipeline:
         }
         groups = {path.rpartition("/")[0] for path in served}
         checks = {f"{path}/{name}" for path in ("/healthz", "/livez", "/readyz") for name in self.health.checks(path)}
-        return sorted({*served, *groups, *checks, *self._mounts} - {"/"} | {"/apis"})
+        openapi = ("/openapi/v2", "/openapi/v3", "/openapi/v3/")
+        return sorted({*served, *groups, *checks, *self._mounts, *openapi} - {"/", "/openapi"} | {"/apis", "/apis/"})
 
     def subresource(self, name: str, handler: Handler) -> None:
         """The handler of a subresource: `exec`, or `pods/exec` for one resource alone."""

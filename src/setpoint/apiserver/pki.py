@@ -1,9 +1,10 @@
 """The cluster's certificates: one CA made at first start, and what it signs.
 
-All keys are ECDSA P-256 (made in well under a millisecond) and lie in files that only the server's user may read. The service
-account key is apart, so that rotating certificates leaves tokens valid. Layout of `<data dir>/pki`:
-`ca.crt ca.key`, `<name>.crt <name>.key` for each certificate, `sa.key sa.pub`; `<name>.fits` says whom and until when a
-certificate serves, so that a start with certificates that fit neither parses them nor imports cryptography (`signing.py`).
+All its keys are ECDSA P-256 (made in well under a millisecond) and lie in files that only the server's user may read. The key
+of service accounts is apart (`authentication/signing_key.py`), so that rotating certificates leaves tokens valid. Layout of
+`<data dir>/pki`: `ca.crt ca.key`, `<name>.crt <name>.key` for each certificate, `sa.key sa.pub`; `<name>.fits` says whom and
+until when a certificate serves, so that a start with certificates that fit neither parses them nor imports cryptography
+(`signing.py`).
 """
 
 from __future__ import annotations
@@ -108,18 +109,6 @@ class Authority:
             digest.update(hashlib.sha256(file.read_bytes()).digest())
         about = [subject.name, subject.groups, sorted(subject.addresses), subject.usages]
         return json.dumps({"subject": about, "until": until, "files": digest.hexdigest()}).encode()
-
-
-def service_account_key(directory: Path) -> KeyPair:
-    """The key pair that signs service account tokens (`certificate` holds the public key); made when absent."""
-    pair = KeyPair(directory / "sa.pub", directory / "sa.key")
-    if not pair.key.exists():
-        from setpoint.apiserver.signing import new_key_pair
-
-        public, private = new_key_pair()
-        write_private(pair.certificate, public)
-        write_private(pair.key, private, sync=True)
-    return pair
 
 
 def write_private(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = False) -> None:

@@ -80,8 +80,8 @@ def new_authority(name: str, lifetime: int) -> tuple[bytes, bytes]:
 
 
 def new_key_pair() -> tuple[bytes, bytes]:
-    """A public and a private key (PEM both)."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    """A public and a private key for tokens (PEM both); see `authentication.signing_key`."""
+    key = rsa.generate_private_key(65537, 2048)
     return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo), _pem(key)
 
 
@@ -158,5 +158,5 @@ def _key_usage(*, sign_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+def _pem(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -12,11 +12,11 @@ from typing import Any
 from setpoint.api.machinery.user import ADMIN, UserInfo
 from setpoint.apiserver.authentication import Authentication
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
+from setpoint.apiserver.authentication.signing_key import SigningKey
 from setpoint.apiserver.authentication.static_tokens import StaticTokens
-from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
-from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject, service_account_key
+from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
 from setpoint.apiserver.request import Request
 from setpoint.app import bootstrap, kubeconfig
 from setpoint.app.assembly import Objects, make_pipeline
@@ -46,13 +46,13 @@ class ApiServer:
         self._clock = clock
         self._store = make_store(options, self.data, clock)
         self._objects = Objects(self._store)
-        self._tokens = ServiceAccountTokens(service_account_key(self.data.pki).key, self._objects, clock)
+        self._tokens = ServiceAccountTokens(SigningKey(self.data.pki), self._objects, clock)
         self._proxy = KubeletProxy(self._node, self.authority.certificate_file, self._kubelet_client())
         self.pipeline = make_pipeline(
             self._store,
             clock,
             address=lambda: self.url.removeprefix("https://"),
-            tokens=TokenRequests(self._tokens, self._objects, clock),
+            tokens=self._tokens,
             kubelet=self._proxy,
             timings=options.timings,
             minor=options.kubernetes_version,

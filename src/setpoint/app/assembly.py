@@ -8,10 +8,12 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery.schema import trees
+from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.authorization import AnyAuthenticated
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.discovery import Discovery
+from setpoint.apiserver.handlers import issuer
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.openapi import OpenAPI
 from setpoint.apiserver.pipeline import Pipeline
@@ -46,7 +48,7 @@ def make_pipeline(
     clock: Clock,
     *,
     address: Callable[[], str],
-    tokens: TokenRequests | None = None,
+    tokens: ServiceAccountTokens | None = None,
     kubelet: KubeletProxy | None = None,
     timings: Timings = Timings(),  # noqa: B008  frozen
     minor: str = minors.DEFAULT,
@@ -68,12 +70,16 @@ def make_pipeline(
         schemas=trees.load(minor) if minor == minors.DEFAULT else trees.Stored(minor),
         admission=admission,
         authorizer=AnyAuthenticated(),
-        issuer=tokens,
+        issuer=TokenRequests(tokens, Objects(store), clock) if tokens is not None else None,
         minor=minor,
     )
     if kubelet is not None:
         _mount_streams(pipeline, kubelet)
     discovery = Discovery(lambda: served.groups, lambda: served.resources, address)
+    if tokens is not None:
+        pages = issuer.IssuerPages(tokens, address)
+        pipeline.mount(issuer.CONFIGURATION, pages.configuration)
+        pipeline.mount(issuer.KEYS, pages.keys)
     pipeline.mount("/api", discovery.handle)
     pipeline.mount("/apis", discovery.handle)
     pipeline.mount("/openapi", OpenAPI(trees.load(minor), lambda: served.resources).handle)

@@ -13,8 +13,8 @@ from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 from setpoint.apiserver.authentication import Authentication
 from setpoint.apiserver.authentication.certificates import user_of
 from setpoint.apiserver.authentication.service_accounts import ISSUER, Bound, ServiceAccountTokens
+from setpoint.apiserver.authentication.signing_key import SigningKey
 from setpoint.apiserver.authentication.static_tokens import StaticTokens
-from setpoint.apiserver.pki import service_account_key
 from setpoint.kit.clock import VirtualClock, rfc3339
 
 
@@ -43,7 +43,7 @@ def objects() -> Objects:
 
 @pytest.fixture
 def tokens(tmp_path: Path, objects: Objects, clock: VirtualClock) -> ServiceAccountTokens:
-    return ServiceAccountTokens(service_account_key(tmp_path).key, objects, clock)
+    return ServiceAccountTokens(SigningKey(tmp_path), objects, clock)
 
 
 async def test_no_credential_is_the_anonymous_user() -> None:

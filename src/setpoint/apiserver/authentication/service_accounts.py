@@ -9,12 +9,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.authentication.signing_key import SigningKey
 from setpoint.kit.clock import Clock, parse_rfc3339
 
 ISSUER = "https://kubernetes.default.svc"
@@ -37,11 +37,11 @@ class Bound(Struct, frozen=True):
 
 
 class ServiceAccountTokens:
-    """Issues and accepts tokens signed with the key in `<directory>/sa.key` (see `pki.service_account_key`)."""
+    """Issues and accepts tokens signed with the cluster's key."""
 
-    def __init__(self, key_file: Path, objects: Objects, clock: Clock, *, issuer: str = ISSUER) -> None:
+    def __init__(self, key: SigningKey, objects: Objects, clock: Clock, *, issuer: str = ISSUER) -> None:
         self.issuer = issuer
-        self._key_file = key_file
+        self.key = key
         self._objects = objects
         self._clock = clock
         self._verified = lru_cache(maxsize=4096)(self._verify)
@@ -74,7 +74,8 @@ class ServiceAccountTokens:
             "nbf": int(now),
             "sub": f"system:serviceaccount:{namespace}:{metadata['name']}",
         }
-        return jwt.encode(claims, self._private_key(), algorithm="ES256"), float(int(now + seconds))
+        headers = {"kid": self.key.id}
+        return jwt.encode(claims, self.key.private, algorithm=self.key.algorithm, headers=headers), float(int(now + seconds))
 
     async def user_of(self, token: str) -> UserInfo | None:
         """The account behind a token for this API server; None if it is not ours, expired, or its objects are gone."""
@@ -99,8 +100,8 @@ class ServiceAccountTokens:
 
         return jwt.decode(
             token,
-            self._private_key().public_key(),
-            algorithms=["ES256"],
+            self.key.public,
+            algorithms=[self.key.algorithm],
             issuer=self.issuer,
             # time is judged on our clock at each use, the audience likewise
             options={"verify_exp": False, "verify_nbf": False, "verify_iat": False, "verify_aud": False},
@@ -123,16 +124,6 @@ class ServiceAccountTokens:
             return False
         deleted = found["metadata"].get("deletionTimestamp")
         return not deleted or parse_rfc3339(deleted) + _DELETION_LEEWAY > self._clock.now()
-
-    def _private_key(self) -> Any:
-        return _load_key(self._key_file)
-
-
-@lru_cache(maxsize=8)
-def _load_key(file: Path) -> Any:
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    return load_pem_private_key(file.read_bytes(), None)
 
 
 def _user(private: Mapping[str, Any], token_id: str) -> UserInfo:

@@ -19,7 +19,46 @@ log = logs.get_logger("apiserver.health")
 
 #: says what is wrong, or nothing when all is well
 Probe = Callable[[], str]
-_READY_ONLY = frozenset({"informer-sync", "shutdown"})
+_READY_ONLY = frozenset({"etcd-readiness", "informer-sync", "shutdown"})
+#: the steps of a start under the names that kube-apiserver gives them, in its order; scripts ask for them one by one
+_STEPS = (
+    *(
+        f"poststarthook/{name}"
+        for name in (
+            "start-apiserver-admission-initializer",
+            "generic-apiserver-start-informers",
+            "priority-and-fairness-config-consumer",
+            "priority-and-fairness-filter",
+            "storage-object-count-tracker-hook",
+            "start-apiextensions-informers",
+            "start-apiextensions-controllers",
+            "crd-informer-synced",
+            "start-system-namespaces-controller",
+            "peer-endpoint-reconciler-controller",
+            "start-cluster-authentication-info-controller",
+            "start-kube-apiserver-identity-lease-controller",
+            "start-kube-apiserver-identity-lease-garbage-collector",
+            "storage-readiness",
+            "start-legacy-token-tracking-controller",
+            "start-service-ip-repair-controllers",
+            "rbac/bootstrap-roles",
+            "scheduling/bootstrap-system-priority-classes",
+            "priority-and-fairness-config-producer",
+            "bootstrap-controller",
+            "start-kubernetes-service-cidr-controller",
+            "start-kube-aggregator-informers",
+            "apiservice-status-local-available-controller",
+            "apiservice-status-remote-available-controller",
+            "apiservice-registration-controller",
+            "apiservice-wait-for-first-sync",
+            "apiservice-discovery-controller",
+            "kube-apiserver-autoregistration",
+        )
+    ),
+    "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
+)
 
 
 class Health:
@@ -31,12 +70,11 @@ class Health:
         self._probes: dict[str, Probe] = {
             "ping": lambda: "",
             "log": lambda: "",
+            "loopback-serving-certificate": lambda: "",
             "etcd": lambda: "",
+            "etcd-readiness": lambda: "",
             "informer-sync": self._has_started,
-            "poststarthook/start-system-namespaces-controller": self._has_started,
-            "poststarthook/rbac/bootstrap-roles": self._has_started,
-            "poststarthook/scheduling/bootstrap-system-priority-classes": self._has_started,
-            "poststarthook/bootstrap-controller": self._has_started,
+            **dict.fromkeys(_STEPS, self._has_started),
             "shutdown": lambda: "process is shutting down" if self.shutting_down else "",
         }
 
