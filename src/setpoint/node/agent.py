@@ -7,6 +7,7 @@ here does not depend on the API server: workers begin from the checkpoint.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -136,6 +137,7 @@ class Agent:
         for number in range(_STATUS_SENDERS):
             tasks.loop(f"status {number}", self._statuses.run, clock=clock)
         tasks.loop("refresh", self._refresh_volumes, clock=clock)
+        tasks.loop("pods' network", functools.partial(self._runtime.serve, clock), clock=clock)
         await self._register()
         await asyncio.Event().wait()
 
@@ -164,6 +166,8 @@ class Agent:
         self._recorder.event(node, "Normal", "Starting", "Starting kubelet.")
         if self._isolation.warning:
             self._recorder.event(node, "Warning", "NoIsolation", self._isolation.warning)
+        for reason, message in self._isolation.complaints.items():
+            self._recorder.event(node, "Warning", reason, message)
         self.registered.set()
 
     async def _stop_pods(self) -> None:
@@ -300,7 +304,10 @@ class Agent:
             raise SourceUnavailable("services have not yet been read at least once, cannot construct envs")
         links = pod.spec.enable_service_links is not False
         values = service_environment(self._service_informer.store.list(), pod.metadata.namespace, links=links)
-        if self.options.api_host:
+        worker = self._workers.get(pod.metadata.uid)
+        if worker is not None and worker.has_own_network:
+            values |= api_server_environment(self.options.service_host, self.options.service_port)
+        elif self.options.api_host:
             values |= api_server_environment(self.options.api_host, self.options.api_port)
         return values
 
@@ -327,6 +334,21 @@ class Agent:
 
 def process_runtime(options: AgentOptions, template: Template | None = None) -> Runtime:
     """Containers as processes of this host."""
-    from setpoint.node.runtimes.process.runtime import ProcessRuntime
+    from setpoint.node.runtimes.process.runtime import ProcessRuntime, Settings
 
-    return ProcessRuntime(host_address=options.address, cidr=options.pod_cidr, isolation=options.isolation, template=template)
+    settings = Settings(
+        directory=str(options.directory),
+        network=options.pod_network,
+        users=options.pod_users,
+        cgroups=options.cgroups,
+        max_pids=options.max_pids,
+        api=(options.api_host, options.api_port),
+        service=(options.service_host, options.service_port),
+    )
+    return ProcessRuntime(
+        host_address=options.address,
+        cidr=options.pod_cidr,
+        isolation=options.isolation,
+        template=template,
+        settings=settings,
+    )

@@ -23,11 +23,14 @@ class FieldError(ValueError):
 
 
 class Surroundings(Struct, frozen=True):
-    """What a pod cannot know from its object alone: addresses, and what the node has (`cpu`, `memory` … as quantities)."""
+    """What a pod cannot know from its object alone: addresses, what the node has (`cpu`, `memory` … as quantities), and the user
+    of its containers that choose none.
+    """
 
     host_address: str = ""
     addresses: Sequence[str] = ()
     allocatable: Mapping[str, str] | None = None
+    user: int | None = None
 
 
 def field(pod: Pod, path: str, around: Surroundings) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from setpoint.api.machinery.quantity import parse
 from setpoint.api.types.core_v1 import CONFIGMAPS, SECRETS, ConfigMap, Container, Pod, Secret, Volume
 from setpoint.node.downward import Surroundings
 from setpoint.node.environment import Environment, config_error, environment_of, expand
-from setpoint.node.runtime import ContainerSpec, Image, VolumeMount
+from setpoint.node.runtime import ContainerSpec, Image, Limits, VolumeMount
 from setpoint.node.services import Services
 from setpoint.node.sources import SourceUnavailable
+from setpoint.node.users import user_of
 from setpoint.node.volumes import sub_path
 
 TERMINATION_LOG = "/dev/termination-log"
@@ -57,7 +59,7 @@ class Launcher:
         environment = await self._environment(pod, container, around)
         values = environment.values
         argv = [expand(word, values) for word in image.argv(container.command, container.args)]
-        uid, gid, groups = _user(pod, container)
+        uid, gid, groups = user_of(pod, container, around.user)
         spec = ContainerSpec(
             id=container_id,
             name=container.name,
@@ -78,6 +80,7 @@ class Launcher:
             no_new_privileges=bool(
                 container.security_context is not None and container.security_context.allow_privilege_escalation is False
             ),
+            limits=limits_of(container),
         )
         return spec, environment.invalid
 
@@ -160,35 +163,14 @@ def _message_path(container: Container) -> str:
     return container.termination_message_path or TERMINATION_LOG
 
 
-def _user(pod: Pod, container: Container) -> tuple[int | None, int | None, Sequence[int]]:
-    """The user, group and further groups to run as; None is the agent's own. Raises ContainerError."""
-    own, whole = container.security_context, pod.spec.security_context
-    uid = _first(own.run_as_user if own else None, whole.run_as_user if whole else None)
-    gid = _first(own.run_as_group if own else None, whole.run_as_group if whole else None)
-    must_not_be_root = (
-        (own.run_as_non_root if own else None)
-        if own and own.run_as_non_root is not None
-        else (whole.run_as_non_root if whole else None)
+def limits_of(container: Container) -> Limits:
+    """Rounded up, so that the smallest amount is still a limit."""
+    limits, requests = container.resources.limits, container.resources.requests
+    return Limits(
+        memory_bytes=-(-parse(limits.get("memory", "0")).nanos // 10**9),
+        cpu_millis=-(-parse(limits.get("cpu", "0")).nanos // 10**6),
+        cpu_request_millis=-(-parse(requests.get("cpu", "0")).nanos // 10**6),
     )
-    runs_as = uid if uid is not None else os.geteuid()
-    where = f'(pod: "{pod.metadata.name}_{pod.metadata.namespace}({pod.metadata.uid})", container: {container.name})'
-    if must_not_be_root and runs_as == 0:
-        what = (
-            "container's runAsUser breaks non-root policy"
-            if uid == 0
-            else "container has runAsNonRoot and image will run as root"
-        )
-        raise config_error(f"{what} {where}")
-    groups = [*(whole.supplemental_groups if whole else ())]
-    if whole is not None and whole.fs_group is not None:
-        groups.append(whole.fs_group)
-    if uid is not None and gid is None and os.geteuid() == 0:
-        gid = 0
-    return uid, gid, groups
-
-
-def _first(*values: int | None) -> int | None:
-    return next((value for value in values if value is not None), None)
 
 
 def termination_message(directory: str, container: Container, attempt: int, exit_code: int, log: str) -> str:

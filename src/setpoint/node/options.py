@@ -13,8 +13,11 @@ class AgentOptions(Struct, frozen=True):
 
     `directory` is the node's own and survives it. `pod_cidr` is the node's part of 127.64.0.0/10. `serving_certificate`,
     `serving_key` and `ca` are files; without them the agent serves no port. `api_host` and `api_port` are what pods get as
-    KUBERNETES_SERVICE_*; empty means the `kubernetes` service's own address. `stop_pods` says whether an orderly end of the
-    agent ends its containers, within `stop_seconds`; a killed agent always leaves them running.
+    KUBERNETES_SERVICE_* on the host's network; empty means the `kubernetes` service's own address. That is `service_host` and
+    `service_port`, which pods with networks of their own get. `pod_network` is auto (such networks where they can be had) or
+    host; `pod_users` and `cgroups` say whether root gives each pod a user and limits, `max_pids` is the limit on a pod's
+    processes (0 is none). `stop_pods` says whether an orderly end of the agent ends its containers, within `stop_seconds`; a
+    killed agent always leaves them running.
     """
 
     name: str
@@ -30,6 +33,12 @@ class AgentOptions(Struct, frozen=True):
     api_port: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     isolation: str = ""
+    pod_network: str = "auto"
+    pod_users: bool = True
+    cgroups: bool = True
+    max_pids: int = 4096
+    service_host: str = "10.96.0.1"
+    service_port: int = 443
     max_pods: int = 110
     lease_seconds: float = 40.0
     heartbeat_period: float = 10.0

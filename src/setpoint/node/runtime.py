@@ -12,6 +12,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from setpoint.kit.clock import Clock
+
 
 class ContainerError(Exception):
     """A container could not be made or started; `reason` is what the waiting state shows (`CreateContainerError`, `StartError`
@@ -79,6 +81,14 @@ class VolumeMount(Struct, frozen=True):
     read_only: bool = False
 
 
+class Limits(Struct, frozen=True):
+    """What a container may use: bytes and millicores, 0 where it says nothing."""
+
+    memory_bytes: int = 0
+    cpu_millis: int = 0
+    cpu_request_millis: int = 0
+
+
 class ContainerSpec(Struct, frozen=True):
     """One attempt at one container, with everything resolved. `log` is the file that gets its output in CRI's format."""
 
@@ -99,6 +109,7 @@ class ContainerSpec(Struct, frozen=True):
     gid: int | None = None
     groups: Sequence[int] = ()
     no_new_privileges: bool = False
+    limits: Limits = Limits()
 
 
 class ContainerInfo(Struct, frozen=True):
@@ -169,13 +180,24 @@ class Usage(Struct, frozen=True):
 
 
 class Description(Struct, frozen=True):
-    """For `nodeInfo.containerRuntimeVersion` and the node's events; `warning` says what isolation is missing."""
+    """For `nodeInfo.containerRuntimeVersion` and the node's events; `warning` says what isolation is missing, `network` whether
+    pods have networks of their own (`pod`) or the host's, `complaints` what else this host could not give (for events).
+    """
 
     name: str
     version: str
     isolation: str = ""
     warning: str = ""
+    network: str = "host"
+    complaints: Mapping[str, str] = field(default_factory=dict)
     details: Mapping[str, str] = field(default_factory=dict)
+
+
+def own_network(address: str) -> bool:
+    """Whether a pod with this address (and without hostNetwork) has a network of its own: one on the host's has a loopback
+    address.
+    """
+    return bool(address) and not address.startswith("127.")
 
 
 ExitHandler = Callable[[ContainerInfo], None]
@@ -194,6 +216,12 @@ class Runtime(Protocol):
 
     async def find(self, pods: Mapping[str, str]) -> Sequence[FoundSandbox]:
         """What runs (or ran) of the pods whose directories (by uid) are given, and adopt it."""
+
+    async def serve(self, clock: Clock) -> None:
+        """Do what pods need for as long as the agent runs; until cancelled."""
+
+    def user_of(self, pod_uid: str, directory: str) -> int | None:
+        """The user and group of the pod's containers that choose none; None is the agent's own."""
 
     async def run_sandbox(self, spec: SandboxSpec) -> Sandbox: ...
     async def stop_sandbox(self, pod_uid: str, directory: str) -> None:

@@ -25,7 +25,7 @@ from setpoint.node.pod_worker import messages as m
 from setpoint.node.pod_worker.core import PodCore
 from setpoint.node.pod_worker.status import Place
 from setpoint.node.probes import Prober, Target
-from setpoint.node.runtime import ContainerError, ContainerInfo, ImageError, SandboxSpec
+from setpoint.node.runtime import ContainerError, ContainerInfo, ImageError, SandboxSpec, own_network
 from setpoint.node.services import Services
 from setpoint.node.volumes.payload import VolumeError
 
@@ -114,8 +114,15 @@ class PodWorker:
     def _pod(self) -> Pod:
         return self.core.pod
 
+    @property
+    def has_own_network(self) -> bool:
+        """Whether its ports and its loopback are its own; known once it has an address."""
+        return not self._pod.spec.host_network and any(own_network(address) for address in self.core.addresses[:1])
+
     def _around(self) -> Surroundings:
-        return Surroundings(self._services.options.address, self.core.addresses, self._services.allocatable())
+        services = self._services
+        user = services.runtime.user_of(self.uid, self.directory)
+        return Surroundings(services.options.address, self.core.addresses, services.allocatable(), user)
 
     # -- commands
 
@@ -228,7 +235,7 @@ class PodWorker:
     def _start_probes(self, command: m.StartProbes) -> None:
         services, track = self._services, self.core.track(command.name)
         address = self.core.addresses[0] if self.core.addresses else services.options.address
-        target = Target(self.uid, track.spec, command.id, address, track.started_at)
+        target = Target(self.uid, track.spec, command.id, address, track.started_at, not self.has_own_network)
         prober = Prober(
             target,
             services.runtime,

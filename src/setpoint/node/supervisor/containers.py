@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from setpoint.node.supervisor import launch, mounts, procfs, records
+from setpoint.node.supervisor import cgroups, launch, mounts, procfs, records
 from setpoint.node.supervisor.logfile import LineWriter, LogFile
 
 CHUNK = 64 * 1024
@@ -66,7 +66,9 @@ class Containers:
         """Run a container; its record. A second start of the same id answers with the first's record."""
         if spec["id"] in self.by_id:
             return self.by_id[spec["id"]].record
-        wanted = parse_launch({**spec, "root": os.path.join(self.directory, "root")})
+        groups = spec.get("cgroups") or {}
+        wanted = parse_launch({**spec, "root": os.path.join(self.directory, "root"), "cgroups": groups.get("enter", ())})
+        cgroups.make(groups)
         log = LogFile(spec["log"], spec.get("log_max_bytes", 10 << 20), spec.get("log_max_files", 5))
         streams = _Streams(tty=wanted.tty, stdin=bool(spec.get("stdin")))
         try:
@@ -235,6 +237,9 @@ class Containers:
             os.close(container.stdin)
             container.stdin = -1
         container.log.close()
+        if code != 0 and cgroups.oom_killed(container.launch.cgroups):
+            container.record["oomKilled"] = True
+        cgroups.remove(container.launch.cgroups, 0)
         container.record.update(exitCode=code if code >= 0 else 128 - code, signal=max(0, -code), finishedAt=time.time())
         with contextlib.suppress(OSError):  # a full disk: the agent that is there learns of the end all the same
             records.write(records.container_path(self.directory, container.id), container.record)

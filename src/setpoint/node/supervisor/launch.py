@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from setpoint.node.supervisor import mounts
+from setpoint.node.supervisor import cgroups, mounts
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Launch:
     groups: Sequence[int] = ()
     no_new_privileges: bool = False
     tty: bool = False
+    cgroups: Sequence[str] = ()
 
 
 class LaunchError(OSError):
@@ -60,6 +61,7 @@ def start(launch: Launch, stdin: int, stdout: int, stderr: int) -> int:
 def _child(launch: Launch, streams: tuple[int, int, int], complaint: int, supervisor: int) -> NoReturn:
     try:
         os.setsid()
+        cgroups.enter(launch.cgroups)
         _streams(streams, tty=launch.tty)
         argv = _namespaces(launch)
         _identity(launch)
@@ -104,6 +106,8 @@ def _namespaces(launch: Launch) -> list[str]:
 def _identity(launch: Launch) -> None:
     own = os.geteuid()
     if own == 0:
+        if launch.uid:
+            _own_streams(launch.uid)
         if launch.uid is not None or launch.gid is not None:
             os.setgroups(list(launch.groups))
         if launch.gid is not None:
@@ -114,6 +118,14 @@ def _identity(launch: Launch) -> None:
         raise LaunchError(f"runAsUser {launch.uid}: this node runs as user {own} and cannot become another")
     if launch.no_new_privileges and sys.platform == "linux":
         mounts.prctl(mounts.PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _own_streams(uid: int) -> None:
+    """Let another user open its own streams by name (`/dev/stdout`, the terminal), as container runtimes do."""
+    null = os.stat(os.devnull).st_rdev
+    for number in (0, 1, 2):
+        if os.fstat(number).st_rdev != null:
+            os.fchown(number, uid, -1)
 
 
 def _directory(launch: Launch) -> None:
@@ -135,5 +147,6 @@ def _explain(error: BaseException, launch: Launch) -> str:
             else f'exec: "{name}": no such file or directory'
         )
     if isinstance(error, PermissionError):
-        return f'exec: "{name}": {error.strerror or "permission denied"}'
+        user = f" (as user {launch.uid}; securityContext.runAsUser chooses another)" if launch.uid else ""
+        return f'exec: "{name}": {error.strerror or "permission denied"}{user}'
     return str(error) or type(error).__name__

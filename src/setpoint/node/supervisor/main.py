@@ -20,7 +20,7 @@ from typing import Any
 if __name__ == "__main__":  # the package's own root: `-I -S` leaves no other way in
     sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
 
-from setpoint.node.supervisor import mounts, procfs, records
+from setpoint.node.supervisor import mounts, network, procfs, records
 from setpoint.node.supervisor.containers import Containers
 
 LOOK = 5.0  # seconds of silence after which a supervisor looks whether its directory is still there
@@ -81,6 +81,7 @@ class Supervisor:
         self.selector = selectors.DefaultSelector()
         self.connections: set[Connection] = set()
         self.running = True
+        self.handed: socket.socket | None = None
         self.containers = Containers(directory, self._watch, self._unwatch, self._broadcast)
 
     def _watch(self, descriptor: int, reader: Callable[[int], Any]) -> None:
@@ -149,6 +150,9 @@ class Supervisor:
             except (OSError, LookupError, ValueError, TypeError) as error:
                 answer, descriptors = {"error": str(error) or type(error).__name__, "kind": type(error).__name__}, ()
             connection.send({"id": request.get("id"), "descriptors": len(descriptors), **answer}, descriptors)
+            if self.handed is not None:
+                self.handed.close()
+                self.handed = None
 
     def _handle(self, connection: Connection, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         do = request["do"]
@@ -171,6 +175,8 @@ class Supervisor:
         elif do == "list":
             connection.subscribed = connection.subscribed or bool(request.get("subscribe"))
             return {"containers": [container.record for container in self.containers.by_id.values()]}, ()
+        elif do == "listen":
+            return self._listen(request)
         elif do == "pids":
             return {"pids": procfs.descendants(os.getpid())}, ()
         elif do == "stop":
@@ -185,6 +191,11 @@ class Supervisor:
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
+
+    def _listen(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """A listener in the pod's network, handed over; it is the agent's from then on and ends with it."""
+        self.handed = network.listen(request["address"], request["port"])
+        return {}, (self.handed.fileno(),)
 
     def _stop(self) -> None:
         self.containers.kill_all()
@@ -227,14 +238,24 @@ def _listen(directory: str) -> socket.socket:
 
 
 def _fork(request: dict[str, Any]) -> dict[str, Any]:
+    """Fork a supervisor, in a network of its own where the request describes one; raises OSError when that cannot be made."""
     listener = _listen(request["dir"])
+    wanted = request.get("network")
+    ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid:
-        listener.close()
+        theirs.close()
+        with listener, ours:
+            if wanted:
+                network.connect_peer(wanted["bridge"], wanted["address"], pid, ours)
         return {"pid": pid}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     code = 1
     try:
+        ours.close()
+        with theirs:
+            if wanted:
+                network.join_peer(wanted["bridge"], wanted["address"], wanted["also"], theirs)
         _supervise(request["dir"], request["pod"], listener)
         code = 0
     except BaseException:  # noqa: BLE001  # the last word of a supervisor goes to its log, and it must not become a template
@@ -251,6 +272,23 @@ def _check(request: dict[str, Any]) -> dict[str, Any]:
     return {"isolation": detect(request["wanted"], request["bubblewrap"])}
 
 
+def _network(request: dict[str, Any]) -> dict[str, Any]:
+    """Make or remove the node's bridge, or the host's end of a pod's pair."""
+    if request["do"] == "prepare":
+        return {"bridge": network.bridge_name(request["dir"]), "range": network.prepare(request["dir"], request["wanted"])}
+    if request["do"] == "disconnect":
+        network.disconnect(request["bridge"], request["address"])
+    else:
+        network.remove(request["dir"])
+    return {}
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    if "check" in request:
+        return _check(request["check"])
+    return _network(request["net"]) if "net" in request else _fork(request)
+
+
 def template() -> None:
     """Fork a supervisor for each line of standard input (or try isolation out), until it ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended supervisors need no reaping here
@@ -258,7 +296,7 @@ def template() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            answer = _check(request["check"]) if "check" in request else _fork(request)
+            answer = _answer(request)
         except OSError as error:
             answer = {"error": str(error)}
         sys.stdout.write(json.dumps(answer) + "\n")

@@ -26,7 +26,7 @@ _KEPT = {2: MS_NOSUID, 4: MS_NODEV, 8: MS_NOEXEC, 1024: MS_NOATIME, 2048: MS_NOD
 # consoles, serial lines and block devices: containers never have them, and each would cost a mount
 _HOST_DEVICE = re.compile(r"(tty\w+|vcs\w*|hvc\d+|loop\d+|ram\d+|nbd\d+|[sv]d[a-z]\d*|nvme\w+)").fullmatch
 
-_libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Mount(NamedTuple):
@@ -37,33 +37,34 @@ class Mount(NamedTuple):
     read_only: bool
 
 
-def _check(result: int, what: str) -> None:
+def check(result: int, what: str) -> None:
+    """Raise what a call of the C library that failed left in errno."""
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def prctl(option: int, value: int) -> None:
-    _check(_libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0), "prctl")
+    check(libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0), "prctl")
 
 
 def _mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
     wanted = (source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), data.encode() or None)
-    _check(_libc.mount(*wanted), f"mount {source} at {target}")
+    check(libc.mount(*wanted), f"mount {source} at {target}")
 
 
 def unshare(hostname: str) -> None:
     """New mount and UTS namespaces for this process, in a user namespace of its own unless it is root."""
     uid, gid = os.geteuid(), os.getegid()
     flags = CLONE_NEWNS | CLONE_NEWUTS | (CLONE_NEWUSER if uid else 0)
-    _check(_libc.unshare(flags), "unshare")
+    check(libc.unshare(flags), "unshare")
     if uid:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
                 file.write(text)
     if hostname:
         raw = hostname.encode()[:64]
-        _check(_libc.sethostname(raw, len(raw)), "sethostname")
+        check(libc.sethostname(raw, len(raw)), "sethostname")
 
 
 def join(pid: int) -> None:
@@ -73,7 +74,7 @@ def join(pid: int) -> None:
         kinds.insert(0, "user")
     handles = [os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in kinds]
     for kind, handle in zip(kinds, handles, strict=True):
-        _check(_libc.setns(handle, 0), f"setns {kind}")
+        check(libc.setns(handle, 0), f"setns {kind}")
         os.close(handle)
 
 
@@ -123,8 +124,8 @@ class View:
     def enter(self) -> None:
         """Make the new root this process's root."""
         os.chdir(self.root)
-        _check(_libc.pivot_root(b".", b"."), "pivot_root")
-        _check(_libc.umount2(b".", MNT_DETACH), "umount")
+        check(libc.pivot_root(b".", b"."), "pivot_root")
+        check(libc.umount2(b".", MNT_DETACH), "umount")
         os.chdir("/")
 
     def _inside(self, path: str) -> str:

@@ -25,6 +25,29 @@ class File(NamedTuple):
     mode: int
 
 
+class Owner(NamedTuple):
+    """A user and a group of the host; -1 leaves who makes a file its owner."""
+
+    uid: int = -1
+    gid: int = -1
+
+    @property
+    def shared(self) -> bool:
+        """Whether the files are a group's."""
+        return self.gid >= 0
+
+    def give(self, path: str) -> None:
+        if self != NOBODYS:
+            os.chown(path, self.uid, self.gid)
+
+    def mode(self, wanted: int) -> int:
+        """A group that was given files may read them, as kubelet does it for `fsGroup`."""
+        return wanted | 0o440 if self.shared else wanted
+
+
+NOBODYS = Owner()
+
+
 class UnsafePath(ValueError):
     """A path that would lead out of the volume."""
 
@@ -37,16 +60,16 @@ def check_path(path: str) -> str:
     return os.path.normpath(path)
 
 
-def write(folder: str, payload: Mapping[str, File]) -> bool:
+def write(folder: str, payload: Mapping[str, File], owner: Owner = NOBODYS) -> bool:
     """Make `folder` hold exactly `payload` (by relative path); tells whether anything changed."""
-    payload = {check_path(path): file for path, file in payload.items()}
+    payload = {check_path(path): file._replace(mode=owner.mode(file.mode)) for path, file in payload.items()}
     os.makedirs(folder, mode=0o755, exist_ok=True)
     link = os.path.join(folder, DATA)
     old = _data_of(folder)
     if old and _same(old, payload):
         _links(folder, {path.split("/")[0] for path in payload})  # who wrote it may have been killed before the links
         return False
-    fresh = _write_data(folder, payload)
+    fresh = _write_data(folder, payload, owner)
     temporary = os.path.join(folder, "..data_tmp")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary)
@@ -70,7 +93,7 @@ def written(folder: str) -> bool:
     return os.path.islink(os.path.join(folder, DATA))
 
 
-def _write_data(folder: str, payload: Mapping[str, File]) -> str:
+def _write_data(folder: str, payload: Mapping[str, File], owner: Owner) -> str:
     now = time.time_ns()
     stamp = time.strftime("%Y_%m_%d_%H_%M_%S", time.gmtime(now // 1_000_000_000))
     fresh = os.path.join(folder, f"..{stamp}.{now % 1_000_000_000:09d}")
@@ -81,6 +104,7 @@ def _write_data(folder: str, payload: Mapping[str, File]) -> str:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as handle:
             handle.write(file.content)
+        owner.give(place)
         os.chmod(place, file.mode)
     return fresh
 

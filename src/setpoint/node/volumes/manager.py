@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from setpoint.api.types.core_v1 import CONFIGMAPS, SECRETS, Pod, ProjectedVolumeSource, Volume
 from setpoint.node.downward import Surroundings
 from setpoint.node.sources import Sources, SourceUnavailable
+from setpoint.node.users import chosen_user
 from setpoint.node.volumes import atomic, host_path, payload
+from setpoint.node.volumes.atomic import NOBODYS, Owner
 from setpoint.node.volumes.payload import DEFAULT_MODE, Payload, VolumeError
 from setpoint.node.volumes.tokens import Tokens
 
@@ -39,7 +41,7 @@ class Volumes:
             if volume.host_path is not None:
                 return host_path.prepare(volume.host_path.path, volume.host_path.type or "")
             if volume.empty_dir is not None:
-                return _empty(os.path.join(directory, "volumes", "empty-dir", volume.name))
+                return _empty(os.path.join(directory, "volumes", "empty-dir", volume.name), owner_of(pod, around))
             folder = os.path.join(directory, "volumes", "files", volume.name)
             try:
                 files = await self._payload(pod, volume, around)
@@ -47,7 +49,7 @@ class Volumes:
                 if not atomic.written(folder):
                     raise
                 return folder  # the API server is away: what was written before is as good as can be had
-            await asyncio.get_running_loop().run_in_executor(None, atomic.write, folder, files)
+            await asyncio.get_running_loop().run_in_executor(None, atomic.write, folder, files, owner_of(pod, around))
             return folder
         except (VolumeError, SourceUnavailable, OSError, atomic.UnsafePath) as error:
             raise VolumeError(f'MountVolume.SetUp failed for volume "{volume.name}" : {error}') from error
@@ -93,8 +95,21 @@ def _mode(mode: int | None) -> int:
     return mode if mode is not None else DEFAULT_MODE
 
 
-def _empty(folder: str) -> str:
+def _empty(folder: str, owner: Owner) -> str:
     if not os.path.isdir(folder):
         os.makedirs(folder)
-        os.chmod(folder, 0o777)  # noqa: S103  # any user of any container of the pod may write, as with kubelet
+        owner.give(folder)
+        os.chmod(folder, 0o2777 if owner.shared else 0o777)  # any user of the pod's may write, as with kubelet
     return folder
+
+
+def owner_of(pod: Pod, around: Surroundings) -> Owner:
+    """Whose the pod's files are: its containers' one user, or else the pod's own; `fsGroup`'s, where it has one."""
+    if os.geteuid() != 0:
+        return NOBODYS
+    users = {chosen_user(pod, container) for container in (*pod.spec.init_containers, *pod.spec.containers)}
+    only = users.pop() if len(users) == 1 else None
+    uid = only if only is not None else around.user
+    context = pod.spec.security_context
+    group = context.fs_group if context is not None else None
+    return Owner(uid if uid is not None else -1, group if group is not None else -1)

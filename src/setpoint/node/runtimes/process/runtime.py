@@ -7,12 +7,15 @@ import contextlib
 import os
 import platform
 import secrets
+import socket
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from setpoint.kit import logs
+from setpoint.kit.clock import Clock
 from setpoint.node.runtime import (
     ContainerError,
     ContainerInfo,
@@ -29,13 +32,18 @@ from setpoint.node.runtime import (
     SandboxSpec,
     Session,
     Usage,
+    own_network,
 )
-from setpoint.node.runtimes.process import aliases
-from setpoint.node.runtimes.process.addresses import Addresses
+from setpoint.node.runtimes.process import aliases, cgroups, network
+from setpoint.node.runtimes.process.addresses import Addresses, user_of
+from setpoint.node.runtimes.process.cgroups import Cgroups
+from setpoint.node.runtimes.process.forward import ApiForward
 from setpoint.node.runtimes.process.isolation import Isolation
+from setpoint.node.runtimes.process.network import Network
 from setpoint.node.runtimes.process.session import ProcessSession, Streams
 from setpoint.node.runtimes.process.supervisor_client import SupervisorClient, SupervisorGone, stands
 from setpoint.node.runtimes.process.template import Template
+from setpoint.node.supervisor import cgroups as groups
 from setpoint.node.supervisor import procfs, records
 
 log = logs.get_logger("node.process")
@@ -43,6 +51,24 @@ HELP = (
     "this node runs processes of the host and pulls no images: give the container a command (a program that is on the host), "
     "or run the pod on a node with a container runtime"
 )
+
+
+class Settings(Struct, frozen=True):
+    """What the runtime gives pods where it may. `directory` is the node's; `network` is auto or host; `users` and `cgroups` say
+    whether pods get a user and limits of their own, `max_pids` limits a pod's processes. Pods with networks of their own find
+    the API server, which listens at `api`, at `service`.
+    """
+
+    directory: str = ""
+    network: str = "host"
+    users: bool = False
+    cgroups: bool = False
+    max_pids: int = 0
+    api: tuple[str, int] = ("", 0)
+    service: tuple[str, int] = ("", 0)
+
+
+NOTHING_MORE = Settings()
 
 
 class _Pod(Struct):
@@ -58,7 +84,13 @@ class ProcessRuntime:
     """
 
     def __init__(
-        self, *, host_address: str, cidr: str = "127.64.0.0/16", isolation: str = "", template: Template | None = None
+        self,
+        *,
+        host_address: str,
+        cidr: str = "127.64.0.0/16",
+        isolation: str = "",
+        template: Template | None = None,
+        settings: Settings = NOTHING_MORE,
     ) -> None:
         self.on_exit: ExitHandler = lambda _: None
         self.on_sandbox_lost: SandboxLostHandler = lambda _: None
@@ -68,16 +100,63 @@ class ProcessRuntime:
         self._addresses = Addresses(cidr)
         self._template = template or Template()
         self._pods: dict[str, _Pod] = {}
+        self._settings = settings
+        self._network: Network | None = None
+        self._cgroups: Cgroups | None = None
+        self._api = ApiForward(*settings.api)
 
     async def start(self) -> Description:
         self.isolation = found = await self._template.isolation(self._wanted_isolation)
-        return Description("process", platform.release(), found.mode, found.warning)
+        complaints = {}
+        if self._settings.network == "auto":
+            self._network, lacking = await network.prepare(self._template, self._settings.directory)
+            if self._network is not None:
+                self._addresses = Addresses(self._network.range)
+            else:
+                complaints["HostNetwork"] = f"pods are on the host's network, with loopback addresses: {lacking}"
+        if self._settings.cgroups and self._is_root:
+            self._cgroups = await self._find_cgroups()
+            if self._cgroups.warning:
+                complaints["NoLimits"] = self._cgroups.warning
+        for message in complaints.values():
+            log.warning(message)
+        kind = "pod" if self._network is not None else "host"
+        return Description("process", platform.release(), found.mode, found.warning, kind, complaints)
+
+    async def _find_cgroups(self) -> Cgroups:
+        """What may be used of control groups, and what an earlier agent left of them taken away."""
+
+        def find() -> Cgroups:
+            found = cgroups.find(self._settings.directory, self._settings.max_pids)
+            groups.sweep(found.node())
+            return found
+
+        return await asyncio.get_running_loop().run_in_executor(None, find)
+
+    @property
+    def _is_root(self) -> bool:
+        return sys.platform == "linux" and os.geteuid() == 0
 
     async def close(self) -> None:
+        self._api.close()
         for pod in self._pods.values():
             pod.client.close()
         self._pods.clear()
+        if self._network is not None:
+            with contextlib.suppress(OSError):
+                await network.remove(self._template, self._network)
+        if self._cgroups is not None:
+            groups.remove(self._cgroups.node(), 0)
         await self._template.close()
+
+    async def serve(self, clock: Clock) -> None:
+        await self._api.run(clock)
+
+    def user_of(self, pod_uid: str, directory: str) -> int | None:
+        """One of the pod's own where its view of the files is: the node's directory is closed to every other user."""
+        if not (self._settings.users and self._is_root and self.isolation.mode == "mounts"):
+            return None
+        return user_of(self._addresses.take(pod_uid, directory))
 
     # -- sandboxes
 
@@ -91,6 +170,7 @@ class ProcessRuntime:
             with contextlib.suppress(OSError):
                 pod = self._connect(uid, directory, "")
                 answer = await pod.client.request("list", subscribe=True)
+                self._addresses.adopt(uid, directory)
                 return FoundSandbox(uid, alive=True, containers=[_info(uid, record) for record in answer["containers"]])
         ended = [_info(uid, record, gone=True) for record in records.containers(directory)]
         return FoundSandbox(uid, alive=False, containers=ended)
@@ -111,18 +191,45 @@ class ProcessRuntime:
             self.on_sandbox_lost(uid)
 
     async def run_sandbox(self, spec: SandboxSpec) -> Sandbox:
-        address = self._host_address if spec.host_network else self._addresses.take(spec.pod_uid, spec.address)
+        address = self._host_address
+        if not spec.host_network:
+            address = self._addresses.take(spec.pod_uid, spec.directory, spec.address)
         if spec.pod_uid not in self._pods:
             os.makedirs(spec.directory, mode=0o700, exist_ok=True)
             # A supervisor that stands but lost its connection runs containers that were given up: they would run twice.
             await self._clear(spec.pod_uid, spec.directory)
-            await self._template.fork(spec.directory, spec.pod_uid)
+            await self._fork(spec, address)
             pod = self._connect(spec.pod_uid, spec.directory, spec.hostname)
             await pod.client.request("list", subscribe=True)
-        self._pods[spec.pod_uid].hostname = spec.hostname
+        pod = self._pods[spec.pod_uid]
+        pod.hostname = spec.hostname
+        if not spec.host_network and own_network(address):
+            await self._show_api(spec.pod_uid, pod.client)
         return Sandbox(spec.pod_uid, (address,))
 
+    async def _fork(self, spec: SandboxSpec, address: str) -> None:
+        """A supervisor for the pod, in its network. A bridge that somebody took away is there again for the next try."""
+        own = self._network if not spec.host_network else None
+        try:
+            wanted = own.request(address, self._settings.service[0]) if own is not None else None
+            await self._template.fork(spec.directory, spec.pod_uid, wanted)
+        except OSError:
+            if own is not None:
+                await network.prepare(self._template, self._settings.directory)
+            raise
+
+    async def _show_api(self, pod_uid: str, client: SupervisorClient) -> None:
+        """Let the pod find the API server at the `kubernetes` service's address."""
+        address, port = self._settings.service
+        try:
+            answer = await client.request("listen", address=address, port=port)
+        except OSError as error:
+            log.warning("a pod will not find the API server", pod=pod_uid, error=str(error))
+            return
+        self._api.add(pod_uid, socket.socket(fileno=answer["descriptors"][0]))
+
     async def stop_sandbox(self, pod_uid: str, directory: str) -> None:
+        self._api.drop(pod_uid)
         pod = self._pods.pop(pod_uid, None)
         if pod is not None:
             with contextlib.suppress(SupervisorGone):
@@ -130,6 +237,15 @@ class ProcessRuntime:
             pod.client.close()
         if pod is None or stands(directory):
             await self._clear(pod_uid, directory)
+        await self._give_back(pod_uid)
+
+    async def _give_back(self, pod_uid: str) -> None:
+        """What the pod had of the host: its pair, its control groups, its address."""
+        if self._network is not None and (address := self._addresses.of(pod_uid)):
+            with contextlib.suppress(OSError):
+                await network.disconnect(self._template, self._network, address)
+        if self._cgroups is not None:
+            await asyncio.get_running_loop().run_in_executor(None, groups.remove, self._cgroups.pod(pod_uid))
         self._addresses.release(pod_uid)
 
     async def _clear(self, pod_uid: str, directory: str) -> None:
@@ -154,7 +270,7 @@ class ProcessRuntime:
         pod = self._pod(pod_uid)
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": os.environ.get("HOME", "/"),
+            "HOME": os.environ.get("HOME", "/") if not spec.uid else "/",
             "HOSTNAME": pod.hostname,
             **({"TERM": "xterm"} if spec.tty else {}),
             **spec.environment,
@@ -184,6 +300,7 @@ class ProcessRuntime:
             "gid": spec.gid,
             "groups": list(spec.groups),
             "no_new_privileges": spec.no_new_privileges,
+            "cgroups": self._cgroups.wanted(pod_uid, spec.id, spec.limits) if self._cgroups is not None else {},
         }
         try:
             answer = await pod.client.request("start", container=request)
@@ -297,6 +414,7 @@ def _info(uid: str, record: Mapping[str, Any], *, gone: bool = False) -> Contain
         finished_at=record.get("finishedAt"),
         exit_code=record.get("exitCode"),
         signal=record.get("signal", 0),
+        oom_killed=record.get("oomKilled", False),
         lost=gone and "exitCode" not in record,
     )
 

@@ -34,14 +34,17 @@ class Template:
 
     async def _find(self, wanted: str) -> Isolation:
         program = shutil.which("bwrap") or ""
-        answer = await self._ask({"check": {"wanted": wanted, "bubblewrap": program}})
+        answer = await self.ask({"check": {"wanted": wanted, "bubblewrap": program}})
         return Isolation(answer["isolation"], program)
 
-    async def fork(self, directory: str, pod_uid: str) -> int:
-        """A supervisor for the pod, listening when this returns; its pid. Raises OSError."""
-        return int((await self._ask({"dir": directory, "pod": pod_uid}))["pid"])
+    async def fork(self, directory: str, pod_uid: str, network: Mapping[str, Any] | None = None) -> int:
+        """A supervisor for the pod, listening when this returns and in a network of its own where one is given; its pid.
 
-    async def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        Raises OSError.
+        """
+        return int((await self.ask({"dir": directory, "pod": pod_uid, "network": network}))["pid"])
+
+    async def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Cancelled, it is carried out all the same, so that no answer is left in the pipe for the next caller."""
         return await asyncio.shield(self._exchange(request))
 

@@ -1,0 +1,84 @@
+"""A container's control groups: made with their limits, entered before exec, asked for out-of-memory kills, removed.
+
+The same for both versions: the agent says which directories, files and values (`runtimes/process/cgroups.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_EVENTS = ("memory.events", "memory.oom_control")  # version 2, version 1
+_PATIENCE = 1.0  # seconds for the kernel to let go of what was killed
+
+
+def make(wanted: Mapping[str, Any]) -> None:
+    """Make the directories of `make` with their values; raises OSError for a value that must be kept and is not."""
+    for directory, values in wanted.get("make", ()):
+        os.makedirs(directory, mode=0o755, exist_ok=True)
+        for name, value, must in values:
+            try:
+                _write(os.path.join(directory, name), value)
+            except OSError as error:
+                if must:
+                    raise OSError(error.errno, f"cannot set {name} to {value}: {error.strerror}") from error
+
+
+def enter(directories: Sequence[str]) -> None:
+    """Put this process into them."""
+    for directory in directories:
+        _write(os.path.join(directory, "cgroup.procs"), "0")
+
+
+def oom_killed(directories: Sequence[str]) -> bool:
+    """Whether the kernel killed a process of theirs for want of memory."""
+    for directory in directories:
+        for name in _EVENTS:
+            try:
+                with open(os.path.join(directory, name), encoding="ascii") as file:
+                    counts = dict(line.split(maxsplit=1) for line in file if " " in line)
+            except OSError:
+                continue
+            if int(counts.get("oom_kill", "0")) > 0:
+                return True
+    return False
+
+
+def remove(directories: Sequence[str], seconds: float = _PATIENCE) -> None:
+    """Remove them with all below, which must be empty of processes or become so within `seconds`."""
+    until = time.monotonic() + seconds
+    left = list(directories)
+    while (left := [directory for directory in left if not _removed(directory)]) and time.monotonic() < until:
+        time.sleep(0.005)
+
+
+def sweep(directories: Sequence[str]) -> None:
+    """Remove what is below them and has no processes."""
+    for directory in directories:
+        try:
+            with os.scandir(directory) as entries:
+                below = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+        remove(below, 0)
+
+
+def _removed(directory: str) -> bool:
+    try:
+        with os.scandir(directory) as entries:
+            below = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        for path in below:
+            _removed(path)
+        os.rmdir(directory)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _write(path: str, value: str) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(value)
