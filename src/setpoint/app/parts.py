@@ -76,6 +76,7 @@ def node_agent(  # noqa: PLR0913  what an agent is made of comes from as many pa
         directory=options.data_dir / "nodes" / name,
         address=address,
         pod_cidr=pod_range(options.node_names.index(name) if name in options.node_names else 0),
+        pod_network=options.pod_network,
         serving_certificate=serving.certificate,
         serving_key=serving.key,
         ca=ca,
