@@ -37,11 +37,12 @@ async def handle(call: Call) -> Response:
         return merge(store.codec.served(old, call.version))
 
     async def create() -> Object:
+        merged = merge(None)
         if uid := metadata_of(applied).get("uid"):
             raise store.conflict(
                 info.name, f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             )
-        return merge(None)
+        return merged
 
     change = updating.Update(
         name=info.name, compute=compute, strategy=strategy, creates=None if info.subresource else create, patch=True

@@ -22,6 +22,7 @@ from setpoint.api.machinery.fields.tracking import (
     bare,
     blank,
     disputed,
+    reconcile,
     record,
     release,
     root,
@@ -99,6 +100,7 @@ def _owners(live: Json | None, whole: Shape, node: Node, write: Write) -> Manage
         owners = entries.decode(live["metadata"].get("managedFields"))
     except entries.UnreadableFields as error:
         raise StatusError(500, "", f"failed to decode managed fields: {error}") from error
+    reconcile(owners, live, node, write)
     if not owners:
         start, end = {"apiVersion": live.get("apiVersion"), "kind": live.get("kind"), **zero(node)}, bare(live)
         who = entries.identity(BEFORE_FIRST_APPLY, "Update", write.api_version, write.subresource)

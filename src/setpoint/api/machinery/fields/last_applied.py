@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.fields import merging, sets
+from setpoint.api.machinery.fields import merging, sets, typed
 from setpoint.api.machinery.fields.comparing import compare
 from setpoint.api.machinery.fields.sets import Set
 from setpoint.api.machinery.fields.shape import Shape
@@ -32,6 +32,8 @@ def fields(live: Json, whole: Shape, api_version: str) -> Set | None:
     except orjson.JSONDecodeError:
         return None
     if not isinstance(applied, dict) or applied.get("apiVersion") != api_version:
+        return None
+    if typed.complaints(whole, applied):
         return None
     changes = compare(whole, applied, live)
     found = sets.difference(merging.owned(whole, applied), changes.modified)
@@ -55,4 +57,5 @@ def _encoded(applied: Json) -> str:
     if annotations and ANNOTATION in annotations:
         rest = {name: value for name, value in annotations.items() if name != ANNOTATION}
         applied = {**applied, "metadata": {**metadata, "annotations": rest}}
-    return orjson.dumps(applied, option=orjson.OPT_SORT_KEYS).decode() + "\n"
+    text = orjson.dumps(applied, option=orjson.OPT_SORT_KEYS).decode()
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e") + "\n"

@@ -67,6 +67,21 @@ def with_named(found: Set, shape: Shape | None) -> Set:
     return made
 
 
+def as_whole(found: Set, shape: Shape | None) -> Set:
+    """The set for a schema that may have made lists and maps atomic since it was written: who owned parts owns them whole."""
+    made: Set | None = None
+    for name, child in found.items():
+        inner = _below(shape, name) if child and name != SELF else None
+        if inner is None:
+            continue
+        atomic = inner.mode == LEAF and inner.node is not None and inner.node.kind in {"list", "map", "object"}
+        changed = MEMBER if atomic else as_whole(child, inner)
+        if changed is not child:
+            made = made if made is not None else dict(found)
+            made[name] = changed
+    return found if made is None else made
+
+
 def _below(shape: Shape | None, name: str) -> Shape | None:
     if shape is None:
         return None

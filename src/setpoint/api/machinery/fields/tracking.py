@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from setpoint.api.machinery.fields import comparing, sets, shape
+from setpoint.api.machinery.fields import comparing, merging, sets, shape
 from setpoint.api.machinery.fields import managed as entries
 from setpoint.api.machinery.fields.comparing import Comparison, compare, remembered
 from setpoint.api.machinery.fields.managed import Identity, Managed, Owner
@@ -93,6 +93,7 @@ def update(old: Json | None, new: Json, node: Node, write: Write) -> None:
     if not owners:
         return
     before = bare(old)
+    reconcile(owners, before, node, write)
     changes = compare(root(node), before, new)
     if changes.same and (sent is None or sent == current):
         metadata["managedFields"] = current
@@ -119,6 +120,19 @@ def _owners(current: list[Json] | None, sent: Any, subresource: str) -> Managed:
         return {}
 
 
+def reconcile(owners: Managed, live: Json, node: Node, write: Write) -> None:
+    """Bring the entries of a custom resource in line with its present schema, which may have changed since they were written."""
+    if node.builtin:
+        return
+    for who, owner in owners.items():
+        present: Node | None = node
+        if write.convert is not None and owner.api_version != write.api_version:
+            converted = write.convert(live, owner.api_version)
+            present = converted[1] if converted is not None else None
+        if present is not None:
+            owners[who] = owner.keeping(merging.as_whole(owner.fields, root(present)))
+
+
 class Versions:
     """The comparison of a write in each version that entries are written in."""
 
@@ -143,7 +157,7 @@ class Versions:
         old, new = self._convert(self._old, api_version), self._convert(self._new, api_version)
         if old is None or new is None:
             return None
-        return compare(root(new[1]), old[0], new[0])
+        return compare(root(new[1]), old[0], new[0]).excluding(self.ignored)
 
 
 def disputed(owners: Managed, versions: Versions, who: Identity) -> dict[Identity, Set]:
