@@ -41,8 +41,8 @@ class ReplicaSetStrategy(SpecStatusStrategy):
         return warnings + template_warnings("spec.template", obj["spec"]["template"])
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        same = obj["spec"]["template"] == (old.get("spec") or {}).get("template")
-        return [] if same else template_warnings("spec.template", obj["spec"]["template"])
+        changed = self.generation_changed(obj, old)
+        return template_warnings("spec.template", obj["spec"]["template"]) if changed else []
 
 
 def _validate_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Errors:

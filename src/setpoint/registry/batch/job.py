@@ -68,8 +68,8 @@ class JobStrategy(SpecStatusStrategy):
         return warnings
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        same = obj["spec"]["template"] == (old.get("spec") or {}).get("template")
-        return [] if same else template_warnings("spec.template", obj["spec"]["template"])
+        changed = self.generation_changed(obj, old)
+        return template_warnings("spec.template", obj["spec"]["template"]) if changed else []
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.successful": str((obj.get("status") or {}).get("succeeded") or 0)}

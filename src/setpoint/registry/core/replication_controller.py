@@ -50,6 +50,10 @@ class ReplicationControllerStrategy(SpecStatusStrategy):
         template = obj["spec"].get("template")
         return warnings if template is None else warnings + template_warnings("spec.template", template)
 
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        template = (obj.get("spec") or {}).get("template")
+        return template_warnings("spec.template", template) if template and self.generation_changed(obj, old) else []
+
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.replicas": str((obj.get("status") or {}).get("replicas") or 0)}
 

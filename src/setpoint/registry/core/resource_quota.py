@@ -29,7 +29,7 @@ _EXISTS_ONLY = {"BestEffort", "NotBestEffort", "Terminating", "NotTerminating", 
 _PAIRS = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 _COMPUTE = {
     "pods",
-    *(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory", "ephemeral-storage")),
+    *(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")),
 }
 _WRONG_OPERATOR = (
     "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
@@ -83,7 +83,7 @@ def _fits(scope: str, resource: str) -> bool:
     """Scopes are about pods, so they bound what pods use only."""
     if scope == "BestEffort":
         return resource == "pods"
-    if scope in {"Terminating", "NotTerminating", "NotBestEffort", "PriorityClass"}:
+    if scope in {"Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"}:
         return resource in _COMPUTE
     return True
 

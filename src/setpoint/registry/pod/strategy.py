@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 from setpoint.api.machinery.status import FieldError
 from setpoint.kit.clock import rfc3339
+from setpoint.registry.address_warnings import ip_warnings
+from setpoint.registry.pod.app_armor import fields_from_annotations
 from setpoint.registry.pod.defaults import default_pod
 from setpoint.registry.pod.label_keys import merge_label_keys
 from setpoint.registry.pod.qos import qos_class
@@ -59,6 +61,7 @@ class PodStrategy(Strategy):
         if spec.get("schedulingGates"):
             status["conditions"] = [_gated_condition(context.now)]
         merge_label_keys(obj)
+        context.warnings += fields_from_annotations(obj)
         _positive_grace(spec)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
@@ -72,9 +75,6 @@ class PodStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         return validate_pod_update(obj, old, options_for(obj, old))
-
-    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return [] if obj.get("spec") == old.get("spec") else pod_warnings(obj)
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return pod_fields(obj)
@@ -137,9 +137,6 @@ class _PodPart(Strategy):
     def fields(self, obj: Object) -> Mapping[str, str]:
         return pod_fields(obj)
 
-    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return [] if obj.get("spec") == old.get("spec") else pod_warnings(obj)
-
 
 class PodStatusStrategy(_PodPart):
     """Status; metadata but for owners may change with it, for historical reasons."""
@@ -153,9 +150,34 @@ class PodStatusStrategy(_PodPart):
         status = obj.setdefault("status", {})
         if not status.get("qosClass"):
             keep_field(status, old.get("status") or {}, "qosClass")
+        keep_observed_generations(status, old.get("status") or {})
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         return validate_pod_status(obj, old, options_for(obj, old))
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        status = obj.get("status") or {}
+        return [
+            warning
+            for field in ("podIPs", "hostIPs")
+            for i, entry in enumerate(status.get(field) or ())
+            for warning in ip_warnings(f"status.{field}[{i}].ip", entry.get("ip", ""))
+        ]
+
+
+def keep_observed_generations(status: Object, old: Object) -> None:
+    """Clients that do not know `observedGeneration` leave it out; that must not clear it (KEP-5067)."""
+    if not status.get("observedGeneration") and old.get("observedGeneration"):
+        status["observedGeneration"] = old["observedGeneration"]
+    before: dict[str, list[int]] = {}
+    for condition in old.get("conditions") or ():
+        before.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration") or 0)
+    for i, condition in enumerate(status.get("conditions") or ()):
+        known = before.get(condition.get("type", ""))
+        generation = known.pop(0) if known else 0
+        if generation and not condition.get("observedGeneration"):
+            status["conditions"] = list(status["conditions"])
+            status["conditions"][i] = {**condition, "observedGeneration": generation}
 
 
 class PodEphemeralContainersStrategy(_PodPart):

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names, quantity
+from setpoint.registry.address_warnings import ip_warnings
+from setpoint.registry.pod.app_armor import DEPRECATED
+from setpoint.registry.pod.port_warnings import port_warnings
 from setpoint.registry.pod.validation.windows import all_containers
 
 Spec = Mapping[str, Any]
@@ -38,6 +41,8 @@ _DEPRECATED_VOLUMES = {
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -80,14 +85,26 @@ def _warnings(prefix: str, metadata: Mapping[str, Any], spec: Spec) -> list[str]
     out += _volumes(path, spec)
     out += _repeated(f"{path}.hostAliases", "ip", spec.get("hostAliases") or ())
     out += _pull_secrets(f"{path}.imagePullSecrets", spec.get("imagePullSecrets") or ())
-    out += _fractions(f"{path}.overhead", spec.get("overhead") or {})
+    for name in ("memory", "ephemeral-storage"):
+        out += fraction(f"{path}.overhead", name, spec.get("overhead") or {})
+    out += _seccomp(prefix, annotations, _SECCOMP_POD, spec.get("securityContext"))
     for here, container in all_containers(path, spec):
+        own = _SECCOMP_CONTAINER + container.get("name", "")
+        out += _seccomp(prefix, annotations, own, container.get("securityContext"))
         out += _app_armor(prefix, container, annotations, spec)
         out += _container(here, container)
-    out += _shared_ports(path, spec)
+    out += port_warnings(path, spec)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         out.append(f"{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1")
-    return out
+    out += _null_selectors(f"{path}.affinity", spec.get("affinity") or {})
+    return [*out, *_addresses(path, spec)]
+
+
+def _addresses(path: str, spec: Spec) -> Iterator[str]:
+    for i, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
+        yield from ip_warnings(f"{path}.dnsConfig.nameservers[{i}]", server)
+    for i, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from ip_warnings(f"{path}.hostAliases[{i}].ip", alias.get("ip", ""))
 
 
 def _labels(path: str, spec: Spec) -> Iterator[str]:
@@ -98,7 +115,7 @@ def _labels(path: str, spec: Spec) -> Iterator[str]:
     for i, term in enumerate((node.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()):
         yield from _term(f"{path}.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms[{i}]", term)
     for i, term in enumerate(node.get(_PREFERRED) or ()):
-        yield from _term(f"{path}.affinity.nodeAffinity.{_PREFERRED}[{i}].preference", term.get("preference") or {})
+        yield from _term(f"{path}.affinity.nodeAffinity.{_PREFERRED}[{i}].preference", term.get("preference") or {}, values=True)
     for i, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         here = f"{path}.topologySpreadConstraints[{i}]"
         if constraint.get("topologyKey") in DEPRECATED_NODE_LABELS:
@@ -107,20 +124,36 @@ def _labels(path: str, spec: Spec) -> Iterator[str]:
             yield f"{here}.labelSelector: a null labelSelector results in matching no pod"
 
 
-def _term(path: str, term: Mapping[str, Any]) -> Iterator[str]:
+def _term(path: str, term: Mapping[str, Any], *, values: bool = False) -> Iterator[str]:
+    """A preference's label values are not validated: they are warned about (`values`)."""
     for i, requirement in enumerate(term.get("matchExpressions") or ()):
-        key = requirement.get("key")
+        key, here = requirement.get("key"), f"{path}.matchExpressions[{i}]"
         if key in DEPRECATED_NODE_LABELS:
-            yield f"{path}.matchExpressions[{i}].key: {key} is {DEPRECATED_NODE_LABELS[key]}"
+            yield f"{here}.key: {key} is {DEPRECATED_NODE_LABELS[key]}"
+        for j, value in enumerate((requirement.get("values") or ()) if values else ()):
+            for message in names.label_value(value):
+                yield f"{here}.values[{j}]: {value} is invalid, {message}"
 
 
 def _volumes(path: str, spec: Spec) -> list[str]:
-    return [
-        f"{path}.volumes[{i}].{field}: {text}"
-        for i, volume in enumerate(spec.get("volumes") or ())
-        for field, text in _DEPRECATED_VOLUMES.items()
-        if volume.get(field) is not None
-    ]
+    out = []
+    for i, volume in enumerate(spec.get("volumes") or ()):
+        here = f"{path}.volumes[{i}]"
+        for field, text in _DEPRECATED_VOLUMES.items():
+            if volume.get(field) is not None:
+                out.append(f"{here}.{'storageOS' if field == 'storageos' else field}: {text}")
+        claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
+        out += claim_warnings(f"{here}.ephemeral.volumeClaimTemplate.spec", claim.get("spec") or {})
+    return out
+
+
+def claim_warnings(path: str, spec: Spec) -> list[str]:
+    """Of a PersistentVolumeClaim's spec."""
+    resources = spec.get("resources") or {}
+    out = []
+    for side in ("requests", "limits"):
+        out += fraction(f"{path}.resources.{side}", "storage", resources.get(side) or {})
+    return out
 
 
 def _repeated(path: str, field: str, items: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -139,64 +172,61 @@ def _pull_secrets(path: str, secrets: Sequence[Mapping[str, Any]]) -> list[str]:
     return _repeated(path, "name", secrets) + nameless
 
 
-def _fractions(path: str, resources: Mapping[str, Any]) -> list[str]:
-    out = []
-    for name in ("memory", "ephemeral-storage"):
-        value = quantity.parse(str(resources[name])) if name in resources else quantity.ZERO
-        if value.milli_value() % 1000:
-            out.append(f'{path}[{name}]: fractional byte value "{value}" is invalid, must be an integer')
-    return out
+def fraction(path: str, name: str, resources: Mapping[str, Any]) -> list[str]:
+    """Bytes come whole."""
+    value = quantity.parse(str(resources[name])) if resources.get(name) is not None else quantity.ZERO
+    if value.milli_value() % 1000:
+        return [f'{path}[{name}]: fractional byte value "{value}" is invalid, must be an integer']
+    return []
+
+
+def _seccomp(prefix: str, annotations: Mapping[str, Any], key: str, context: Mapping[str, Any] | None) -> list[str]:
+    if key not in annotations or (context or {}).get("seccompProfile") is not None:
+        return []
+    return [f'{prefix}metadata.annotations[{key}]: non-functional in v1.27+; use the "seccompProfile" field instead']
 
 
 def _app_armor(prefix: str, container: Mapping[str, Any], annotations: Mapping[str, str], spec: Spec) -> list[str]:
+    # a pod's own annotations have become fields before (`pod.app_armor`), which has been told
+    if not prefix:
+        return []
     key = _APP_ARMOR + container.get("name", "")
     profile = (container.get("securityContext") or {}).get("appArmorProfile")
     own = (spec.get("securityContext") or {}).get("appArmorProfile")
     if key not in annotations or profile is not None or own is not None:
         return []
-    return [f'{prefix}metadata.annotations[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead']
+    return [f"{prefix}metadata.annotations[{key}]: {DEPRECATED}"]
 
 
 def _container(path: str, container: Mapping[str, Any]) -> list[str]:
     resources = container.get("resources") or {}
-    out = _fractions(f"{path}.resources.limits", resources.get("limits") or {})
-    out += _fractions(f"{path}.resources.requests", resources.get("requests") or {})
-    seen: dict[str, int] = {}
+    out: list[str] = []
+    for name in ("memory", "ephemeral-storage"):
+        for side in ("limits", "requests"):
+            out += fraction(f"{path}.resources.{side}", name, resources.get(side) or {})
+    seen: set[str] = set()
     for i, variable in enumerate(container.get("env") or ()):
         name = variable.get("name", "")
-        if name in seen:
+        if name in seen and _hides(variable):
             hidden = f"hides previous definition of {json.dumps(name)}, which may be dropped when using apply"
             out.append(f"{path}.env[{i}]: {hidden}")
-        seen[name] = i
-    return out + _ports(f"{path}.ports", container.get("ports") or ())
-
-
-def _port_key(port: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(port.get(field) for field in ("containerPort", "protocol", "hostPort", "hostIP"))
-
-
-def _ports(path: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The same port twice in one container."""
-    first: dict[tuple[Any, ...], int] = {}
-    out = []
-    for i, port in enumerate(ports):
-        j = first.setdefault(_port_key(port), i)
-        if i != j:
-            out.append(f"{path}[{i}]: duplicate port definition with {path}[{j}]")
+        seen.add(name)
     return out
 
 
-def _shared_ports(path: str, spec: Spec) -> list[str]:
-    """The same port in two containers that run at the same time."""
-    first: dict[tuple[Any, ...], str] = {}
-    out = []
-    for here, container in all_containers(path, spec):
-        sidecar = ".initContainers[" not in here or container.get("restartPolicy") == "Always"
-        for i, port in enumerate(container.get("ports") or ()) if sidecar else ():
-            if not port.get("containerPort"):
-                continue
-            key, where = (port["containerPort"], port.get("protocol")), f"{here}.ports[{i}]"
-            other = first.setdefault(key, where)
-            if not other.startswith(f"{here}."):
-                out.append(f"{where}: duplicate port definition with {other}")
-    return out
+def _hides(variable: Mapping[str, Any]) -> bool:
+    """Whether a later definition makes the earlier one useless: it does not build on it."""
+    value, before = variable.get("value", ""), f"$({variable.get('name', '')})"
+    return variable.get("valueFrom") is not None or value == before or before not in value
+
+
+def _null_selectors(path: str, affinity: Mapping[str, Any]) -> Iterator[str]:
+    why = "a null labelSelector results in matching no pod"
+    for kind in ("podAffinity", "podAntiAffinity"):
+        rules = affinity.get(kind) or {}
+        for i, term in enumerate(rules.get(_REQUIRED) or ()):
+            if term.get("labelSelector") is None:
+                yield f"{path}.{kind}.{_REQUIRED}[{i}].labelSelector: {why}"
+        for i, weighted in enumerate(rules.get(_PREFERRED) or ()):
+            if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
+                yield f"{path}.{kind}.{_PREFERRED}[{i}].podAffinityTerm.labelSelector: {why}"

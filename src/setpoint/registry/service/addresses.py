@@ -101,7 +101,7 @@ def _address_errors(addresses: list[str]) -> Errors:
     for i, address in enumerate(addresses):
         if i == 0 and address == NONE:
             if len(addresses) > 1:
-                errors.append(invalid(f"spec.clusterIPs[{i}]", addresses, "'None' must be the first and only value"))
+                errors.append(invalid("spec.clusterIPs", addresses, "'None' must be the first and only value"))
             continue
         errors += complain(f"spec.clusterIPs[{i}]", address, formats.ip(address))
     return errors

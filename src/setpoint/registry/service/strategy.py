@@ -19,11 +19,11 @@ from setpoint.registry.service.validation import (
     validate_service,
     validate_status,
 )
+from setpoint.registry.service.warnings import service_warnings
 from setpoint.registry.spec_status import StatusStrategy, keep_field
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _AFFINITY_SECONDS = 10800
-_EXTERNAL_IPS = "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
 
 
 class ServiceStrategy(Strategy):
@@ -81,7 +81,7 @@ class ServiceStrategy(Strategy):
         return names.dns_label(name, prefix=prefix)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        return [_EXTERNAL_IPS] if (obj.get("spec") or {}).get("externalIPs") else []
+        return service_warnings(obj)
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
         return self.warnings_on_create(context, obj)

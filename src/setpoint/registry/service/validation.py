@@ -23,13 +23,15 @@ _TRAFFIC = ("Cluster", "Local")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _MAX_AFFINITY = 86400
 _RANGES_ANNOTATION = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
+_TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
 _ONLY_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 
 
 def validate_service(service: Mapping[str, Any]) -> Errors:
     spec = service.get("spec") or {}
     ports = spec.get("ports") or ()
-    errors: Errors = []
+    errors = _topology(service["metadata"].get("annotations") or {})
     if not ports and not needs.is_headless(spec) and spec.get("type") != "ExternalName":
         errors.append(required("spec.ports"))
     errors += _by_type(spec) + _ports(ports)
@@ -47,6 +49,15 @@ def validate_service(service: Mapping[str, Any]) -> Errors:
     errors += _balancer(service, spec)
     errors += load_balancer_class(spec, None)
     return errors + _traffic(spec)
+
+
+def _topology(annotations: Mapping[str, str]) -> Errors:
+    """The annotation had another name once; where both are given they must agree."""
+    old, new = annotations.get(_TOPOLOGY_HINTS), annotations.get(_TOPOLOGY_MODE)
+    if old is None or new is None or old == new:
+        return []
+    why = f"must match annotations[{_TOPOLOGY_HINTS}] when both are specified"
+    return [invalid(f"metadata.annotations[{_TOPOLOGY_MODE}]", new, why)]
 
 
 def _by_type(spec: Spec) -> Errors:

@@ -133,8 +133,22 @@ def _label_keys(path: str, term: Mapping[str, Any]) -> Errors:
     selector = term.get("labelSelector")
     errors = validate_label_keys(f"{path}.matchLabelKeys", match, selector)
     errors += validate_label_keys(f"{path}.mismatchLabelKeys", mismatch, selector)
+    errors += _selected_twice(path, match, selector)
     both = "exists in both matchLabelKeys and mismatchLabelKeys"
-    errors += [invalid(f"{path}.matchLabelKeys[{i}]", key, both) for i, key in enumerate(mismatch) if key in match]
+    errors += [invalid(f"{path}.matchLabelKeys[{i}]", key, both) for i, key in enumerate(match) if key in mismatch]
+    return errors
+
+
+def _selected_twice(path: str, keys: Sequence[str], selector: Mapping[str, Any] | None) -> Errors:
+    """A key of matchLabelKeys that the user's own selector has, too: merged, it is there a second time."""
+    places = {key: i for i, key in enumerate(keys)}
+    seen = set((selector or {}).get("matchLabels") or ())
+    errors: Errors = []
+    for expression in (selector or {}).get("matchExpressions") or ():
+        key = expression.get("key", "")
+        if key in places and key in seen:
+            errors.append(invalid(f"{path}[{places[key]}]", key, "exists in both matchLabelKeys and labelSelector"))
+        seen.add(key)
     return errors
 
 

@@ -9,10 +9,13 @@ from typing import Any
 from setpoint.api.machinery.status import forbidden, invalid
 from setpoint.registry.fields import Errors
 from setpoint.registry.pod.validation.options import Options
+from setpoint.registry.pod.validation.paths import local_descending
 from setpoint.registry.pod.validation.windows import all_containers
 
 MIRROR = "kubernetes.io/config.mirror"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 APP_ARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
@@ -26,11 +29,57 @@ def validate_annotations(path: str, annotations: Mapping[str, str], spec: Mappin
     cost = annotations.get(DELETION_COST)
     if cost is not None and not options.allow_invalid_deletion_cost and not _is_int32(cost):
         errors.append(invalid(f"{path}[{DELETION_COST}]", cost, "must be a 32bit integer"))
+    errors += _seccomp_annotations(path, annotations)
     names = {container.get("name", "") for _, container in all_containers("", spec)}
     for key, value in sorted(annotations.items()):
         if key.startswith(APP_ARMOR_PREFIX):
             errors += _app_armor(f"{path}[{key}]", key.removeprefix(APP_ARMOR_PREFIX), value, names)
     return errors
+
+
+def _seccomp_annotations(path: str, annotations: Mapping[str, str]) -> Errors:
+    errors: Errors = []
+    if SECCOMP_POD in annotations:
+        errors += _seccomp_profile(f"{path}.{SECCOMP_POD}", annotations[SECCOMP_POD])
+    for key, value in sorted(annotations.items()):
+        if key.startswith(SECCOMP_CONTAINER):
+            errors += _seccomp_profile(f"{path}.{key}", value)
+    return errors
+
+
+def _seccomp_profile(path: str, value: str) -> Errors:
+    if value in {"runtime/default", "docker/default", "unconfined"}:
+        return []
+    if value.startswith("localhost/"):
+        return local_descending(path, value.removeprefix("localhost/"))
+    return [invalid(path, value, "must be a valid seccomp profile")]
+
+
+def validate_seccomp_fields(path: str, annotations: Mapping[str, str], spec: Mapping[str, Any]) -> Errors:
+    """Where both the old annotation and the field name a profile they must agree."""
+    own = (spec.get("securityContext") or {}).get("seccompProfile")
+    errors = _seccomp_match(f"{path}.securityContext.seccompProfile", own, annotations.get(SECCOMP_POD))
+    for here, container in all_containers(path, spec):
+        profile = (container.get("securityContext") or {}).get("seccompProfile")
+        annotation = annotations.get(SECCOMP_CONTAINER + container.get("name", ""))
+        errors += _seccomp_match(f"{here}.securityContext.seccompProfile", profile, annotation)
+    return errors
+
+
+def _seccomp_match(path: str, profile: Mapping[str, Any] | None, annotation: str | None) -> Errors:
+    if profile is None or annotation is None:
+        return []
+    expected = {"Unconfined": {"unconfined"}, "RuntimeDefault": {"runtime/default", "docker/default"}}.get(
+        profile.get("type", "")
+    )
+    fits = annotation in expected if expected is not None else annotation.startswith("localhost/")
+    if expected is None and profile.get("type") != "Localhost":
+        return []
+    if not fits:
+        return [forbidden(f"{path}.type", "seccomp type in annotation and field must match")]
+    if expected is None and annotation.removeprefix("localhost/") != profile.get("localhostProfile"):
+        return [forbidden(f"{path}.localhostProfile", "seccomp profile in annotation and field must match")]
+    return []
 
 
 def _is_int32(text: str) -> bool:

@@ -7,7 +7,11 @@ from typing import Any
 
 from setpoint.api.machinery.status import forbidden
 from setpoint.registry.fields import Errors
-from setpoint.registry.pod.validation.annotations import validate_annotations, validate_app_armor_fields
+from setpoint.registry.pod.validation.annotations import (
+    validate_annotations,
+    validate_app_armor_fields,
+    validate_seccomp_fields,
+)
 from setpoint.registry.pod.validation.containers import image_blanks
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.spec import validate_pod_spec
@@ -49,4 +53,5 @@ def validate_new_pod(pod: Pod, options: Options) -> Errors:
         errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
     if spec.get("nodeName") and spec.get("schedulingGates"):
         errors.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
+    errors += validate_seccomp_fields("spec", annotations_of(pod), spec)
     return errors + validate_app_armor_fields("spec", annotations_of(pod), spec)

@@ -27,10 +27,10 @@ def validate_container_security(path: str, context: Mapping[str, Any] | None, *,
         return []
     errors = _ids(path, context, ("runAsUser", "runAsGroup"))
     errors += _proc_mount(f"{path}.procMount", context.get("procMount"), host_users=host_users)
-    errors += _seccomp(f"{path}.seccompProfile", context.get("seccompProfile"))
+    errors += validate_seccomp_profile(f"{path}.seccompProfile", context.get("seccompProfile"))
     errors += _escalation(path, context)
     errors += validate_windows_options(f"{path}.windowsOptions", context.get("windowsOptions"))
-    return errors + _app_armor(f"{path}.appArmorProfile", context.get("appArmorProfile"))
+    return errors + validate_app_armor_profile(f"{path}.appArmorProfile", context.get("appArmorProfile"))
 
 
 def _ids(path: str, context: Mapping[str, Any], fields: tuple[str, ...]) -> Errors:
@@ -65,7 +65,7 @@ def _escalation(path: str, context: Mapping[str, Any]) -> Errors:
     return errors
 
 
-def _seccomp(path: str, profile: Mapping[str, Any] | None) -> Errors:
+def validate_seccomp_profile(path: str, profile: Mapping[str, Any] | None) -> Errors:
     if profile is None:
         return []
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
@@ -84,7 +84,7 @@ def _seccomp(path: str, profile: Mapping[str, Any] | None) -> Errors:
     return errors
 
 
-def _app_armor(path: str, profile: Mapping[str, Any] | None) -> Errors:
+def validate_app_armor_profile(path: str, profile: Mapping[str, Any] | None) -> Errors:
     if profile is None:
         return []
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
@@ -117,9 +117,9 @@ def validate_pod_security(path: str, spec: Mapping[str, Any], options: Options) 
         errors.append(invalid(f"{path}.shareProcessNamespace", True, why))
     errors += _sysctls(f"{path}.sysctls", spec, options)
     errors += _choice(path, context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"))
-    errors += _seccomp(f"{path}.seccompProfile", context.get("seccompProfile"))
+    errors += validate_seccomp_profile(f"{path}.seccompProfile", context.get("seccompProfile"))
     errors += validate_windows_options(f"{path}.windowsOptions", context.get("windowsOptions"))
-    errors += _app_armor(f"{path}.appArmorProfile", context.get("appArmorProfile"))
+    errors += validate_app_armor_profile(f"{path}.appArmorProfile", context.get("appArmorProfile"))
     errors += _choice(path, context, "supplementalGroupsPolicy", ("Merge", "Strict"))
     return errors + _choice(path, context, "seLinuxChangePolicy", ("MountOption", "Recursive"))
 

@@ -9,6 +9,7 @@ from setpoint.api.machinery import names
 from setpoint.api.machinery.status import duplicate, forbidden, internal, invalid
 from setpoint.registry import formats, go_form
 from setpoint.registry.fields import Errors, complain, immutable, qualified_name
+from setpoint.registry.pod.validation.container_status import validate_container_statuses
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.pod import Pod
 from setpoint.registry.pod.validation.update import annotation_errors
@@ -35,7 +36,8 @@ def validate_pod_status(pod: Pod, old: Pod, options: Options) -> Errors:
     errors += _transitions(new_status, old_status, spec)
     errors += _claim_statuses("status.resourceClaimStatuses", new_status, spec)
     errors += _addresses("status.podIPs", new_status.get("podIPs") or [])
-    return errors + _host_addresses(new_status)
+    errors += _host_addresses(new_status)
+    return errors + validate_container_statuses(new_status, pod.get("spec") or {})
 
 
 def nonnegative_generation(path: str, obj: Mapping[str, Any]) -> Errors:

@@ -8,7 +8,11 @@ from typing import Any
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import forbidden
 from setpoint.registry.fields import Errors, labels
-from setpoint.registry.pod.validation.annotations import validate_annotations, validate_app_armor_fields
+from setpoint.registry.pod.validation.annotations import (
+    validate_annotations,
+    validate_app_armor_fields,
+    validate_seccomp_fields,
+)
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.spec import validate_pod_spec
 
@@ -21,6 +25,7 @@ def validate_template(path: str, template: Mapping[str, Any], options: Options) 
     errors += names.annotation_errors(annotations, f"{path}.annotations")
     errors += validate_annotations(f"{path}.annotations", annotations, spec, options)
     errors += validate_pod_spec(f"{path}.spec", spec, options)
+    errors += validate_seccomp_fields(f"{path}.spec", annotations, spec)
     errors += validate_app_armor_fields(f"{path}.spec", annotations, spec)
     if spec.get("ephemeralContainers"):
         why = "ephemeral containers not allowed in pod template"
