@@ -36,9 +36,12 @@ test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without p
 	$(BIN)/python -m pytest $(addprefix tests/,node golden e2e)
 	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
 
-soak torture: $(STAMP)  ## what takes longer: all seeds of the convergence test and the long replays
+soak torture: $(STAMP) bytecode  ## what takes longer: all seeds of the convergence test, the long replays, an old kubectl
 	@$(DEBIAN) test
 	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden
+	SETPOINT_FUZZ=500 $(BIN)/python -m pytest tests/fuzz
+	SETPOINT_KUBECTL=$$(scripts/old_kubectl.sh $(VENV)) SETPOINT_TRANSCRIPTS=transcripts-1.20 \
+	  $(BIN)/python -m pytest tests/e2e/test_kubectl_transcripts.py
 
 bench: $(STAMP) bytecode  ## figures, beside the bare stack, as a table and JSON
 	@$(DEBIAN) bench

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,15 +10,16 @@ from pathlib import Path
 import pytest
 from tests.e2e import transcript
 
-from setpoint.testing.real import Cluster, Kubectl
+from setpoint.testing.real import KUBECTL, Cluster, Kubectl
 
-TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
+TRANSCRIPTS = sorted((Path(__file__).parent / os.environ.get("SETPOINT_TRANSCRIPTS", "transcripts")).glob("*.txt"))
+"""With SETPOINT_TRANSCRIPTS=transcripts-1.20 and SETPOINT_KUBECTL those of Debian's old kubectl."""
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory, new_cluster: Callable[..., Cluster]) -> Iterator[Kubectl]:
     """A cluster of one simulated node: what these commands need is the API, not processes."""
-    if shutil.which("kubectl") is None:
+    if shutil.which(KUBECTL) is None:
         pytest.skip("kubectl is not installed")
     cluster = new_cluster(tmp_path_factory.mktemp("transcripts") / "data", "--nodes", "1", "--runtime", "simulated")
     cluster.start()

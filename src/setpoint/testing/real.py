@@ -18,6 +18,8 @@ import psutil
 from setpoint.app import pids
 
 START_SECONDS = 30
+KUBECTL = os.environ.get("SETPOINT_KUBECTL", "kubectl")
+"""The program to test with, where it is not the one on the path."""
 
 
 @dataclass
@@ -36,7 +38,7 @@ class Kubectl:
 
     def run(self, *arguments: str, stdin: str | None = None, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*self.prefix, "kubectl", *arguments],
+            [*self.prefix, KUBECTL, *arguments],
             input=stdin,
             capture_output=True,
             text=True,
@@ -48,7 +50,7 @@ class Kubectl:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """A kubectl that goes on (`-w`, `-f`); the test ends it."""
         return subprocess.Popen(
-            [*self.prefix, "kubectl", *arguments],
+            [*self.prefix, KUBECTL, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
