@@ -6,7 +6,7 @@ Source: `pkg/registry/core/persistentvolume`, `pkg/apis/core/validation/validati
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from setpoint.api.machinery import names, quantity
@@ -14,11 +14,10 @@ from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_su
 from setpoint.kit.clock import rfc3339
 from setpoint.registry import formats, go_form
 from setpoint.registry.fields import Errors, complain, immutable
-from setpoint.registry.pod.validation import remote_volumes as remote
-from setpoint.registry.pod.validation import volume_sources as local
+from setpoint.registry.persistent_volume.sources import validate_source
 from setpoint.registry.pod.validation.affinity import validate_node_selector
-from setpoint.registry.pod.validation.paths import no_backsteps
 from setpoint.registry.pod.validation.resources import amount
+from setpoint.registry.pod.warnings import DEPRECATED_NODE_LABELS, node_term_warnings
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
 
@@ -29,35 +28,22 @@ _POLICIES = ("Delete", "Recycle", "Retain")
 _VOLUME_MODES = ("Block", "Filesystem")
 
 
-def _local(path: str, source: Spec) -> Errors:
-    value = source.get("path", "")
-    return no_backsteps(f"{path}.path", value) if value else [required(f"{path}.path")]
-
-
-_SOURCES: dict[str, Callable[[str, Spec], Errors]] = {
-    "hostPath": local.host_path,
-    "gcePersistentDisk": remote.gce_disk,
-    "awsElasticBlockStore": remote.aws_disk,
-    "glusterfs": remote.glusterfs,
-    "flocker": remote.flocker,
-    "nfs": remote.nfs,
-    "rbd": remote.rbd,
-    "quobyte": remote.quobyte,
-    "cephfs": remote.cephfs,
-    "iscsi": remote.iscsi,
-    "cinder": remote.cinder,
-    "fc": remote.fibre_channel,
-    "flexVolume": remote.flex_volume,
-    "azureFile": remote.azure_file,
-    "vsphereVolume": remote.vsphere,
-    "photonPersistentDisk": remote.photon,
-    "portworxVolume": remote.portworx,
-    "azureDisk": remote.azure_disk,
-    "scaleIO": remote.scale_io,
-    "local": _local,
-    "storageos": remote.storage_os,
-    "csi": remote.csi,
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_DEPRECATED_ANNOTATIONS = {
+    _BETA_CLASS: 'deprecated since v1.8; use "storageClassName" attribute instead',
+    "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
 }
+_DEPRECATED_SOURCES = {
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+}
+_RECYCLE = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
 
 
 class PersistentVolumeStrategy(SpecStatusStrategy):
@@ -82,25 +68,84 @@ class PersistentVolumeStrategy(SpecStatusStrategy):
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": rfc3339(context.now)}
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return _validate_spec(obj.get("spec") or {})
+        return _validate_spec(obj.get("spec") or {}, obj["metadata"].get("name", ""))
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return _warnings(obj)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return _warnings(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         new, before = obj.get("spec") or {}, old.get("spec") or {}
         errors = self.validate(context, obj)
-        one, other = (go_form.of(spec, "PersistentVolumeSource") for spec in (before, new))
+        one, other = (go_form.of(spec, "PersistentVolumeSource") for spec in (before, _without_new_secret(new, before)))
         if not go_form.equal(one, other):
             why = f"spec.persistentvolumesource is immutable after creation\n{go_form.diff(one, other)}"
             errors.append(forbidden("spec.persistentvolumesource", why))
         errors += immutable("volumeMode", new.get("volumeMode"), before.get("volumeMode"))
-        if before.get("nodeAffinity") is not None and new.get("nodeAffinity") != before["nodeAffinity"]:
-            errors.append(invalid("spec.nodeAffinity", new.get("nodeAffinity"), "field is immutable"))
+        affinity = before.get("nodeAffinity")
+        if affinity is not None and not _only_newer_labels(new.get("nodeAffinity") or {}, affinity):
+            why = "field is immutable, except for updating from beta label to GA"
+            errors.append(invalid("nodeAffinity", _shown(new.get("nodeAffinity")), why))
+        if before.get("volumeAttributesClassName") is not None and new.get("volumeAttributesClassName") is None:
+            errors.append(forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden"))
         return errors
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"name": obj["metadata"].get("name", "")}
 
 
-def _validate_spec(spec: Spec) -> Errors:
+def _shown(affinity: Spec | None) -> Any:
+    if affinity is None:
+        return None
+    required = affinity.get("required")
+    return {"Required": required and go_form.of(required, "NodeSelector")}
+
+
+def _without_new_secret(new: Spec, before: Spec) -> Spec:
+    """The secret for expanding may be given later."""
+    csi, old = new.get("csi"), before.get("csi")
+    if csi is None or old is None or old.get("controllerExpandSecretRef") is not None:
+        return new
+    return {**new, "csi": {name: value for name, value in csi.items() if name != "controllerExpandSecretRef"}}
+
+
+def _only_newer_labels(new: Spec, old: Spec) -> bool:
+    """Whether nothing differs but labels of nodes that have got their final name."""
+    after, before = (list((one.get("required") or {}).get("nodeSelectorTerms") or []) for one in (new, old))
+    return len(after) == len(before) and all(map(_same_term, after, before))
+
+
+def _same_term(new: Spec, old: Spec) -> bool:
+    after, before = (one.get("matchExpressions") or [] for one in (new, old))
+    same_fields = (new.get("matchFields") or []) == (old.get("matchFields") or [])
+    return same_fields and len(after) == len(before) and all(map(_same_requirement, after, before))
+
+
+def _same_requirement(new: Spec, old: Spec) -> bool:
+    final = DEPRECATED_NODE_LABELS.get(old.get("key", ""), "")
+    return new == old or (f'"{new.get("key", "")}"' in final and {**new, "key": old["key"]} == old)
+
+
+def _warnings(volume: Object) -> list[str]:
+    spec, annotations = volume.get("spec") or {}, volume["metadata"].get("annotations") or {}
+    terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
+    out: list[str] = []
+    for i, term in enumerate(terms):
+        out += node_term_warnings(f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]", term)
+    for key, text in _DEPRECATED_ANNOTATIONS.items():
+        if key in annotations:
+            out.append(f"metadata.annotations[{key}]: {text}")
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        out.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}")
+    shown = {"storageos": "storageOS"}
+    return out + [
+        f"spec.{shown.get(field, field)}: {text}" for field, text in _DEPRECATED_SOURCES.items() if spec.get(field) is not None
+    ]
+
+
+def _validate_spec(spec: Spec, name: str) -> Errors:
     modes = spec.get("accessModes") or ()
     errors: Errors = [] if modes else [required("spec.accessModes")]
     errors += [not_supported("spec.accessModes", mode, _MODES) for mode in modes if mode not in _MODES]
@@ -115,7 +160,12 @@ def _validate_spec(spec: Spec) -> Errors:
         errors.append(required("spec.nodeAffinity.required", "must specify required node constraints"))
     elif affinity is not None:
         errors += validate_node_selector("spec.nodeAffinity.required", affinity["required"])
-    return errors + _source(spec) + _class(spec)
+    errors += validate_source(spec, name)
+    path = (spec.get("hostPath") or {}).get("path", "")
+    if path and posixpath.normpath(path) == "/" and policy == "Recycle":
+        why = "may not be 'recycle' for a hostPath mount of '/'"
+        errors.append(forbidden("spec.persistentVolumeReclaimPolicy", why))
+    return errors + _class(spec)
 
 
 def _capacity(capacity: Mapping[str, Any]) -> Errors:
@@ -124,27 +174,10 @@ def _capacity(capacity: Mapping[str, Any]) -> Errors:
         shown = dict(sorted(capacity.items())) if capacity else None
         errors.append(not_supported("spec.capacity", shown, ("storage",)))
     for name, value in sorted(capacity.items()):
+        if amount(value).nanos < 0:
+            errors.append(invalid(f"spec.capacity[{name}]", amount(value).value(), "must be a valid resource quantity"))
         if amount(value).nanos <= 0:
             errors.append(invalid(f"spec.capacity[{name}]", str(amount(value)), formats.POSITIVE))
-    return errors
-
-
-def _source(spec: Spec) -> Errors:
-    errors: Errors = []
-    given = [name for name in _SOURCES if spec.get(name) is not None]
-    for i, name in enumerate(given):
-        if i:
-            errors.append(forbidden(f"spec.{name}", "may not specify more than 1 volume type"))
-            continue
-        errors += _SOURCES[name](f"spec.{name}", spec[name])
-        if name == "local" and spec.get("nodeAffinity") is None:
-            errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
-    if not given:
-        errors.append(required("spec", "must specify a volume type"))
-    path = (spec.get("hostPath") or {}).get("path", "")
-    if path and posixpath.normpath(path) == "/" and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
-        why = "may not be 'recycle' for a hostPath mount of '/'"
-        errors.append(forbidden("spec.persistentVolumeReclaimPolicy", why))
     return errors
 
 
@@ -156,6 +189,16 @@ def _class(spec: Spec) -> Errors:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in _VOLUME_MODES:
         errors.append(not_supported("spec.volumeMode", mode, _VOLUME_MODES))
+    attributes = spec.get("volumeAttributesClassName")
+    if attributes is None:
+        return errors
+    where = "spec.volumeAttributesClassName"
+    if attributes:
+        errors += complain(where, attributes, names.dns_subdomain(attributes))
+    else:
+        errors.append(required(where, "an empty string is disallowed"))
+    if spec.get("csi") is None:
+        errors.append(required("spec.csi", "has to be specified when using volumeAttributesClassName"))
     return errors
 
 

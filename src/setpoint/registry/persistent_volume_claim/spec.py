@@ -66,6 +66,9 @@ def _data_source(path: str, spec: Mapping[str, Any]) -> Errors:
             errors.append(invalid(f"{path}.{field}", source.get("kind", ""), why))
         if group:
             errors += complain(f"{path}.{field}.apiGroup", group, names.dns_subdomain(group))
+        namespace = source.get("namespace")
+        if namespace:
+            errors += complain(f"{path}.{field}.namespace", namespace, names.dns_label(namespace))
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is None or reference is None:
         return errors

@@ -113,9 +113,11 @@ def _labels(path: str, spec: Spec) -> Iterator[str]:
             yield f"{path}.nodeSelector[{key}]: {DEPRECATED_NODE_LABELS[key]}"
     node = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     for i, term in enumerate((node.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()):
-        yield from _term(f"{path}.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms[{i}]", term)
+        yield from node_term_warnings(f"{path}.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms[{i}]", term)
     for i, term in enumerate(node.get(_PREFERRED) or ()):
-        yield from _term(f"{path}.affinity.nodeAffinity.{_PREFERRED}[{i}].preference", term.get("preference") or {}, values=True)
+        yield from node_term_warnings(
+            f"{path}.affinity.nodeAffinity.{_PREFERRED}[{i}].preference", term.get("preference") or {}, values=True
+        )
     for i, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         here = f"{path}.topologySpreadConstraints[{i}]"
         if constraint.get("topologyKey") in DEPRECATED_NODE_LABELS:
@@ -124,7 +126,7 @@ def _labels(path: str, spec: Spec) -> Iterator[str]:
             yield f"{here}.labelSelector: a null labelSelector results in matching no pod"
 
 
-def _term(path: str, term: Mapping[str, Any], *, values: bool = False) -> Iterator[str]:
+def node_term_warnings(path: str, term: Mapping[str, Any], *, values: bool = False) -> Iterator[str]:
     """A preference's label values are not validated: they are warned about (`values`)."""
     for i, requirement in enumerate(term.get("matchExpressions") or ()):
         key, here = requirement.get("key"), f"{path}.matchExpressions[{i}]"
