@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import orjson
 
 from setpoint.api.machinery.status import FieldError, StatusError
-from setpoint.apiserver.generic_store.objects import encoder, select
+from setpoint.apiserver.generic_store.objects import select
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
 from setpoint.registry import metadata
 from setpoint.registry.strategy import Context, Object
@@ -92,7 +92,7 @@ async def _write(store: GenericStore, context: Context, obj: Object) -> Record:
             raise await _exists(store, key, name)
         return imagined(store, key, obj)
     try:
-        return await store.store.create(key, encoder(store.strategy, obj), ttl=store.resource.extra.get("ttl", 0))
+        return await store.store.create(key, store.codec.encoder(store.strategy, obj), ttl=store.resource.extra.get("ttl", 0))
     except protocol.Exists:
         raise await _exists(store, key, name) from None
 

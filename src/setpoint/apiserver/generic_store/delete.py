@@ -15,7 +15,6 @@ from msgspec import Struct
 from setpoint.api.machinery import status
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.generic_store import create as creating
-from setpoint.apiserver.generic_store.objects import encoder
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
 from setpoint.kit.clock import parse_rfc3339, rfc3339
 from setpoint.registry.metadata import FOREGROUND, ORPHAN
@@ -196,7 +195,7 @@ async def _mark(store: GenericStore, context: Context, current: Record, old: Obj
         return Outcome(current)
     if context.dry_run:
         return Outcome(creating.imagined(store, current.key, obj, current.revision))
-    record = await store.store.update(current.key, encoder(store.strategy, obj), expect=current.revision)
+    record = await store.store.update(current.key, store.codec.encoder(store.strategy, obj), expect=current.revision)
     return Outcome(record)
 
 

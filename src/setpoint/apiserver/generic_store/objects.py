@@ -65,6 +65,14 @@ class Codec:
         obj: Object = orjson.loads(record.value)
         return obj
 
+    def is_current(self, record: Record) -> bool:
+        """Whether the record's bytes are what writing the same object now would store; else even a no-op is written."""
+        return True
+
+    def encoder(self, strategy: Strategy, obj: Object) -> Encode:
+        """What the store calls with the revision that a write of `obj` gets."""
+        return encoder(strategy, obj)
+
     def selection(self, record: Record) -> Selection:
         """What selectors look at; computed when the store read the record from disk."""
         if record.selection is None:

@@ -57,7 +57,8 @@ class GenericStore:
         self.resource = resource
         self.strategy = resource.strategy
         self._plain = _is_plain(resource.strategy)
-        self.codec = Codec(resource, canonical)
+        make: Callable[..., Codec] = resource.extra.get("codec", Codec)
+        self.codec = make(resource, canonical)
         self.store = store
         self.clock = clock
         self.admission = admission

@@ -16,7 +16,6 @@ from setpoint.api.machinery import fields
 from setpoint.api.machinery.status import FieldError, StatusError, invalid, invalid_object
 from setpoint.apiserver.generic_store import create as creating
 from setpoint.apiserver.generic_store import delete as deleting
-from setpoint.apiserver.generic_store.objects import encoder
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
 from setpoint.apiserver.versions import unsigned
 from setpoint.registry import metadata
@@ -111,7 +110,7 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
     store.finish(obj, strategy)
     if deleting.finished(store, obj, old):
         outcome = await deleting.remove(store, context, current, obj)
-    elif same(obj, old):
+    elif same(obj, old) and store.codec.is_current(current):
         outcome = Outcome(current)
     else:
         outcome = Outcome(await _write(store, context, obj, old, current, expect))
@@ -180,7 +179,7 @@ async def _write(store: GenericStore, context: Context, obj: Object, old: Object
         return creating.imagined(store, current.key, obj, current.revision)
     try:
         record = await store.store.update(
-            current.key, encoder(store.strategy, obj), expect=expect, ttl=store.resource.extra.get("ttl", 0)
+            current.key, store.codec.encoder(store.strategy, obj), expect=expect, ttl=store.resource.extra.get("ttl", 0)
         )
     except Exception:  # after a cancellation the write may still happen, and then needs what it took
         await release(success=False)
