@@ -255,7 +255,7 @@ def _fork(request: dict[str, Any]) -> dict[str, Any]:
         ours.close()
         with theirs:
             if wanted:
-                network.join_peer(wanted["bridge"], wanted["address"], wanted["also"], theirs)
+                network.join_peer(wanted["bridge"], wanted["address"], wanted["also"], theirs, out=wanted["out"])
         _supervise(request["dir"], request["pod"], listener)
         code = 0
     except BaseException:  # noqa: BLE001  # the last word of a supervisor goes to its log, and it must not become a template

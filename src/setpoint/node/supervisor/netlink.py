@@ -19,7 +19,7 @@ _UP = 1
 _IFLA_ADDRESS, _IFLA_IFNAME, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_NET_NS_PID, _IFLA_IFALIAS = 1, 3, 10, 18, 19, 20
 _INFO_KIND, _INFO_DATA, _VETH_PEER = 1, 2, 1
 _IFA_ADDRESS, _IFA_LOCAL = 1, 2
-_RTA_OIF, _RTA_GATEWAY = 4, 5
+_RTA_DST, _RTA_OIF, _RTA_GATEWAY = 1, 4, 5
 _TABLE_MAIN, _PROTOCOL_BOOT, _UNICAST = 254, 3, 1
 
 
@@ -84,7 +84,8 @@ class Netlink:
         body = struct.pack("=BBBBi", socket.AF_INET, length, 0, 0, socket.if_nametoindex(name))
         self._ask(_NEWADDR, _CREATE | _EXCL, body + _attribute(_IFA_LOCAL, raw) + _attribute(_IFA_ADDRESS, raw))
 
-    def add_default_route(self, gateway: str, name: str) -> None:
-        body = struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, _TABLE_MAIN, _PROTOCOL_BOOT, 0, _UNICAST, 0)
-        through = _attribute(_RTA_GATEWAY, socket.inet_aton(gateway))
+    def add_route(self, address: str, length: int, gateway: str, name: str) -> None:
+        """A way to a network (`0.0.0.0` and 0: to all) through a gateway."""
+        body = struct.pack("=BBBBBBBBI", socket.AF_INET, length, 0, 0, _TABLE_MAIN, _PROTOCOL_BOOT, 0, _UNICAST, 0)
+        through = _attribute(_RTA_DST, socket.inet_aton(address)) + _attribute(_RTA_GATEWAY, socket.inet_aton(gateway))
         self._ask(_NEWROUTE, _CREATE, body + through + _attribute(_RTA_OIF, struct.pack("=i", socket.if_nametoindex(name))))

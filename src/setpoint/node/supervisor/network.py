@@ -7,6 +7,7 @@ gone is removed by the next agent that comes. Runs in the template and its forks
 
 from __future__ import annotations
 
+import array
 import contextlib
 import fcntl
 import hashlib
@@ -14,7 +15,7 @@ import os
 import re
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from setpoint.node.supervisor import mounts, procfs
 from setpoint.node.supervisor.netlink import Netlink
@@ -25,6 +26,7 @@ NODE_LENGTH = 24
 INTERFACE = "eth0"
 _BRIDGE = re.compile(r"sp[0-9a-f]{6}").fullmatch
 _ALIAS = "setpoint node"
+_SIOCGIFCONF, _IFREQ = 0x8912, 40
 
 
 def bridge_name(directory: str) -> str:
@@ -99,14 +101,18 @@ def disconnect(bridge: str, address: str) -> None:
         netlink.remove(veth_name(bridge, address))
 
 
-def configure(address: str, also: str) -> None:
-    """From inside: loopback, the pod's address, the way out through the bridge. `also` is an address of the pod's loopback."""
+def configure(address: str, also: str, ways: Sequence[tuple[str, int]]) -> None:
+    """From inside: loopback, the pod's address, the ways through the bridge. `also` is an address of the pod's loopback.
+
+    Where there is no way, the kernel says so at once: a client would wait long for an answer that cannot come.
+    """
     gateway = _address((_number(address) & _mask(NODE_LENGTH)) + 1)
     with Netlink() as netlink:
         netlink.up("lo")
         netlink.add_address(INTERFACE, address, NODE_LENGTH)
         netlink.up(INTERFACE)
-        netlink.add_default_route(gateway, INTERFACE)
+        for place, length in ways:
+            netlink.add_route(place, length, gateway, INTERFACE)
         if also:
             netlink.add_address("lo", also, 32)
     # as container runtimes do: the namespace is the pod's own, so that its user may take any port and ping
@@ -127,14 +133,17 @@ def listen(address: str, port: int) -> socket.socket:
     return listener
 
 
-def join_peer(bridge: str, address: str, also: str, answer: socket.socket) -> None:
-    """The pod's half of a new network: a namespace, a word to the parent, its word, then the set-up."""
+def join_peer(bridge: str, address: str, also: str, answer: socket.socket, *, out: bool) -> None:
+    """The pod's half of a new network: a namespace, a word to the parent, its word, then the set-up. `out` says whether there is
+    a way to the world, too.
+    """
+    ways = [("0.0.0.0", 0)] if out else [(RANGE, LENGTH), *((each, 32) for each in _host_addresses(bridge))]  # noqa: S104  # all
     try:
         enter()
         answer.send(b"+")
         if answer.recv(1) != b"+":
             raise OSError(f"{veth_name(bridge, address)} could not be made")
-        configure(address, also)
+        configure(address, also, ways)
     except OSError as error:
         answer.send(str(error).encode())
         raise
@@ -167,7 +176,7 @@ def _try(bridge: str, address: str) -> None:
         if pid == 0:
             try:  # the child must never return into the template's loop
                 ours.close()
-                join_peer(bridge, address, "", theirs)
+                join_peer(bridge, address, "", theirs, out=False)
             finally:
                 os._exit(0)
         theirs.close()
@@ -203,6 +212,18 @@ def _free(taken: list[tuple[int, int, str]], wanted: str) -> int:
         if not any((candidate ^ place) & mask & own == 0 for place, mask, _ in taken):
             return candidate
     raise OSError(f"no free network for pods in {RANGE}/{LENGTH}")
+
+
+def _host_addresses(bridge: str) -> list[str]:
+    """The host's own addresses on its interfaces, without the loopback's and the bridge's."""
+    room = array.array("B", bytes(64 * _IFREQ))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
+        place, _ = room.buffer_info()
+        said = fcntl.ioctl(channel, _SIOCGIFCONF, struct.pack("iL", len(room), place))
+    filled = room.tobytes()[: struct.unpack("iL", said)[0]]
+    rows = [filled[at : at + _IFREQ] for at in range(0, len(filled), _IFREQ)]
+    found = {socket.inet_ntoa(row[20:24]) for row in rows if row[:16].rstrip(b"\0").decode() != bridge}
+    return sorted(each for each in found if not each.startswith("127."))
 
 
 def _ports(bridge: str) -> list[str]:

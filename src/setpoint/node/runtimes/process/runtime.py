@@ -112,14 +112,17 @@ class ProcessRuntime:
             self._network, lacking = await network.prepare(self._template, self._settings.directory)
             if self._network is not None:
                 self._addresses = Addresses(self._network.range)
+                if not self._network.out:
+                    complaints["NoWayOut"] = network.NO_WAY_OUT
             else:
                 complaints["HostNetwork"] = f"pods are on the host's network, with loopback addresses: {lacking}"
         if self._settings.cgroups and self._is_root:
             self._cgroups = await self._find_cgroups()
             if self._cgroups.warning:
                 complaints["NoLimits"] = self._cgroups.warning
-        for message in complaints.values():
-            log.warning(message)
+        for reason, message in complaints.items():
+            # what an ordinary user or an ordinary host cannot have is no fault of anything
+            (log.warning if self._is_root and reason != "NoWayOut" else log.info)(message)
         kind = "pod" if self._network is not None else "host"
         return Description("process", platform.release(), found.mode, found.warning, kind, complaints)
 
