@@ -118,12 +118,12 @@ def _check_list(options: ListOptions) -> list[FieldError]:
 def _check_watch(options: ListOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     field = "resourceVersionMatch"
-    if options.match and options.initial_events is None:
-        errors.append(forbidden(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
     if options.initial_events is not None and options.match != "NotOlderThan":
         errors.append(forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
-        if options.match:
-            errors.append(not_supported(field, options.match, ("NotOlderThan",)))
+    if options.match and options.initial_events is None:
+        errors.append(forbidden(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+    if options.match and options.match != "NotOlderThan":
+        errors.append(not_supported(field, options.match, ("NotOlderThan",)))
     if options.continue_token:
         errors.append(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
     return errors

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from setpoint.api.machinery.status import StatusError, bad_request
+from setpoint.api.machinery.status import bad_request
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import Selection
 from setpoint.apiserver.options import ListOptions
@@ -49,19 +49,22 @@ def _matcher(options: ListOptions) -> Matcher:
 
 def check_fields(resource: ServedResource, options: ListOptions) -> None:
     """400 for a field selector on a field that the kind does not offer."""
-    special = resource.strategy.selectable_fields
-    if special:
+    special, custom = resource.strategy.selectable_fields, resource.extra.get("custom")
+    if special or custom:
         known = {*special, "metadata.name"} | ({"metadata.namespace"} if resource.namespaced else set())
         unknown = options.fields.unsupported(known)
         if unknown is not None:
-            raise _unsupported(resource, unknown)
+            raise bad_request(_UNSUPPORTED.get(resource.kind if not custom else "", _PLAIN).format(unknown))
         return
     unknown = options.fields.unsupported(("metadata.name", "metadata.namespace"))
     if unknown is not None:
         raise bad_request(f'"{unknown}" is not a known field selector: only "metadata.name", "metadata.namespace"')
 
 
-def _unsupported(resource: ServedResource, field: str) -> StatusError:
-    if resource.kind == "Job":
-        return bad_request(f'field label "{field}" not supported for Job')
-    return bad_request(f"field label not supported: {field}")
+_PLAIN = "field label not supported: {}"
+#: what the conversions of some kinds say in their own way
+_UNSUPPORTED = {
+    "Job": 'field label "{}" not supported for Job',
+    "StatefulSet": "field label not supported for appsv1.StatefulSet: {}",
+    "ResourceSlice": "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}",
+}

@@ -1,4 +1,4 @@
-"""DELETE of a collection: every object that matches, one after the other (B19)."""
+"""DELETE of a collection: every object that matches, one after the other (B19); with `limit`, those of the first page."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ async def handle(call: Call) -> Response:
             if error.reason != "NotFound":
                 raise
         acted_on.append(record)
-    return await listing.list_answer(call, acted_on, found.revision, {"resourceVersion": str(found.revision)})
+    return await listing.list_answer(call, acted_on, found.revision, listing.metadata_of(found, scope))

@@ -25,12 +25,17 @@ async def handle(call: Call) -> Response:
     options = list_options(call.request.query, watch=False)
     scope = scope_of(call, options)
     found = await find(call, options, scope)
+    return await list_answer(call, found.records, found.revision, metadata_of(found, scope))
+
+
+def metadata_of(found: read.Found, scope: Scope) -> dict[str, Any]:
+    """The metadata of a list: its version, and where the next page begins."""
     metadata: dict[str, Any] = {"resourceVersion": str(found.revision)}
     if found.start:
         metadata["continue"] = continuation.encode(found.start, scope.prefix, found.revision)
         if found.remaining > 0 and not scope.selective:
             metadata["remainingItemCount"] = found.remaining
-    return await list_answer(call, found.records, found.revision, metadata)
+    return metadata
 
 
 async def find(call: Call, options: ListOptions, scope: Scope) -> read.Found:

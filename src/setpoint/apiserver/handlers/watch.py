@@ -43,6 +43,8 @@ async def handle(call: Call) -> Response:
     except Compacted as error:
         message = f"too old resource version: {wanted} ({error.oldest})"
         stream = _failure(call, expired(message))
+    except StatusError as error:  # a version from the future, where the state at the start was asked for
+        stream = _failure(call, error)
     return Response(200, headers, stream=stream, warnings=call.warnings)
 
 

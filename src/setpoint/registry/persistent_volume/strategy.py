@@ -51,7 +51,6 @@ class PersistentVolumeStrategy(SpecStatusStrategy):
 
     delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
-    selectable_fields: ClassVar[frozenset[str]] = frozenset({"name"})
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -91,9 +90,6 @@ class PersistentVolumeStrategy(SpecStatusStrategy):
         if before.get("volumeAttributesClassName") is not None and new.get("volumeAttributesClassName") is None:
             errors.append(forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden"))
         return errors
-
-    def fields(self, obj: Object) -> Mapping[str, str]:
-        return {"name": obj["metadata"].get("name", "")}
 
 
 def _shown(affinity: Spec | None) -> Any:

@@ -37,7 +37,6 @@ class PersistentVolumeClaimStrategy(SpecStatusStrategy):
 
     delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
-    selectable_fields: ClassVar[frozenset[str]] = frozenset({"name"})
 
     def default(self, obj: Object) -> None:
         default_claim_spec(obj.setdefault("spec", {}))
@@ -64,9 +63,6 @@ class PersistentVolumeClaimStrategy(SpecStatusStrategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         return self.validate(context, obj) + _change_errors(obj, old)
-
-    def fields(self, obj: Object) -> Mapping[str, str]:
-        return {"name": obj["metadata"].get("name", "")}
 
 
 def _warnings(claim: Object) -> list[str]:
