@@ -10,6 +10,7 @@ from setpoint.client.expectations import Expectations
 from setpoint.client.factory import InformerFactory
 from setpoint.client.objects import key, key_of
 from setpoint.client.owners import controller_of
+from setpoint.client.store import Store
 from setpoint.controllers import claims
 from setpoint.controllers.claims import BY_CONTROLLER, by_controller
 from setpoint.controllers.replicaset.plan import Observed, Plan
@@ -31,7 +32,7 @@ def new(
     expectations = Expectations(clock)
     reconciler = ReplicaSetReconciler(client, clock, replica_sets.store, pods.store, recorder, expectations)
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, clock, workers=workers, informers=(replica_sets, pods))
-    handlers = Handlers(controller, expectations, informers)
+    handlers = Handlers(controller, expectations, replica_sets.store, apps_v1.REPLICASETS.kind)
     replica_sets.on_change(handlers.replica_set_changed)
     pods.on_change(handlers.pod_changed)
     return controller
@@ -40,10 +41,17 @@ def new(
 class Handlers:
     """Changes to keys, and to what is no longer expected."""
 
-    def __init__(self, controller: Controller[Observed, Plan], expectations: Expectations, informers: InformerFactory) -> None:
+    def __init__(
+        self,
+        controller: Controller[Observed, Plan],
+        expectations: Expectations,
+        replica_sets: Store[apps_v1.ReplicaSet],
+        kind: str,
+    ) -> None:
         self._controller = controller
         self._expectations = expectations
-        self._replica_sets = informers.of(apps_v1.REPLICASETS).store
+        self._replica_sets = replica_sets
+        self._kind = kind
 
     def replica_set_changed(self, kind: str, old: apps_v1.ReplicaSet | None, new: apps_v1.ReplicaSet | None) -> None:
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
@@ -101,7 +109,7 @@ class Handlers:
     def _owner(self, pod: core_v1.Pod) -> apps_v1.ReplicaSet | None:
         """The ReplicaSet that controls the pod, if the cache has it under its uid."""
         ref = controller_of(pod.metadata)
-        if ref is None or ref.kind != apps_v1.REPLICASETS.kind:
+        if ref is None or ref.kind != self._kind:
             return None
         owner = self._replica_sets.get(key(pod.metadata.namespace, ref.name))
         return owner if owner is not None and owner.metadata.uid == ref.uid else None

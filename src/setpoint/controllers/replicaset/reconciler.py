@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.client.client import ClientProtocol
@@ -26,7 +27,12 @@ from setpoint.kit.clock import Clock
 
 
 class ReplicaSetReconciler:
-    """Reads two caches; writes pods and its own status. The stores need the index BY_CONTROLLER."""
+    """Reads two caches; writes pods and its own status. The stores need the index BY_CONTROLLER.
+
+    ReplicationControllers are reconciled by the same rules (`replication_controller`): `resource` says what is owned by whom.
+    """
+
+    resource: ClassVar[Resource[Any]] = apps_v1.REPLICASETS
 
     def __init__(
         self,
@@ -45,7 +51,7 @@ class ReplicaSetReconciler:
         self._expectations = expectations
         self._gone: dict[str, str] = {}
         """Keys and uids of ReplicaSets that the server no longer has though the cache does."""
-        self._claims = Claims(client, apps_v1.REPLICASETS, core_v1.PODS)
+        self._claims = Claims(client, self.resource, core_v1.PODS)
 
     def observe(self, key: str) -> Observed | None:
         replica_set = self._replica_sets.get(key)
@@ -70,9 +76,12 @@ class ReplicaSetReconciler:
         return [pod for sibling in siblings for pod in self._pods.by_index(BY_CONTROLLER, sibling.metadata.uid)]
 
     def diff(self, observed: Observed) -> Plan | None:
-        plan = plans.diff(observed)
+        plan = self.plan(observed)
         idle = not (plan.adopt or plan.release or plan.create or plan.delete or plan.requeue_after)
         return None if idle and plan.status == observed.replica_set.status else plan
+
+    def plan(self, observed: Observed) -> Plan:
+        return plans.diff(observed)
 
     async def act(self, plan: Plan) -> Result | None:
         complete = await self._claims.settle(plan.replica_set, plan.adopt, plan.release)
@@ -94,7 +103,7 @@ class ReplicaSetReconciler:
 
     async def _create(self, plan: Plan) -> Exception | None:
         key = key_of(plan.replica_set)
-        body = pod_body(plan.replica_set.spec.template, plan.replica_set, apps_v1.REPLICASETS)
+        body = pod_body(plan.replica_set.spec.template, plan.replica_set, self.resource)
         self._expectations.expect_creations(key, plan.create)
         created = 0
         try:
@@ -147,12 +156,15 @@ class ReplicaSetReconciler:
         base = plan.status if cause is None else statuses.keeping_failure(plan.status, observed)
         status = statuses.with_failure(base, cause, self._clock.now())
         if status != observed:
-            await self._patch_status(plan.replica_set, statuses.patch(plan.replica_set, status))
+            await self._patch_status(plan.replica_set, self.status_patch(plan.replica_set, status))
+
+    def status_patch(self, replica_set: apps_v1.ReplicaSet, status: apps_v1.ReplicaSetStatus) -> dict[str, Any]:
+        return statuses.patch(replica_set, status)
 
     async def _patch_status(self, replica_set: apps_v1.ReplicaSet, patch: dict[str, Any]) -> None:
         meta = replica_set.metadata
         try:
-            await self._client.patch(apps_v1.REPLICASETS, meta.name, patch, meta.namespace, subresource="status")
+            await self._client.patch(self.resource, meta.name, patch, meta.namespace, subresource="status")
         except StatusError as error:
             if error.reason != "NotFound":
                 raise
