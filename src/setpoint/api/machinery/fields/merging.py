@@ -41,8 +41,10 @@ def _owned_map(shape: Shape, value: Json) -> Set:
 
 
 def _leaf(shape: Shape, value: Any) -> bool:
-    """Whether a value without owned children is owned itself: anything but an empty list of items."""
-    return not (isinstance(value, list) and shape.mode in (KEYED, SET))
+    """Whether a value without owned children is owned itself: anything but a list without items, and what holds only such."""
+    if isinstance(value, list):
+        return shape.mode not in (KEYED, SET)
+    return not (value and isinstance(value, dict) and shape.mode in (MAP, FREE))
 
 
 def _owned_list(shape: Shape, value: list[Any]) -> Set:

@@ -54,7 +54,7 @@ def _map(shape: Shape, node: Node, value: Any, path: str) -> Complaints:
 def _child(shape: Shape, node: Node, name: str) -> Shape | None:
     """The shape below, also where the map is owned whole."""
     child = node.fields.get(name) or node.items
-    return of(child) if child is not None else shape.item
+    return of(child) if child is not None else shape.field(name)
 
 
 def _list(shape: Shape, node: Node, value: Any, path: str) -> Complaints:
