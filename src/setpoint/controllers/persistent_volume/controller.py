@@ -1,0 +1,136 @@
+"""Wiring: which change of which object puts which key into which queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.api.types.core_v1 import (
+    PERSISTENTVOLUMECLAIMS,
+    PERSISTENTVOLUMES,
+    PODS,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
+from setpoint.api.types.storage_v1 import STORAGECLASSES, StorageClass
+from setpoint.client.controller import Controller
+from setpoint.client.objects import key, key_of
+from setpoint.controllers.component import Context, Several
+from setpoint.controllers.persistent_volume import binding, volumes
+from setpoint.controllers.persistent_volume.matching import class_of
+from setpoint.controllers.persistent_volume.protection import (
+    BY_CLAIM,
+    CLAIM_FINALIZER,
+    VOLUME_FINALIZER,
+    Plan,
+    Protected,
+    ProtectionReconciler,
+    claims_of,
+    is_used,
+)
+
+NAME = "persistentvolume-binder-controller"
+CLAIM_PROTECTION = "persistentvolumeclaim-protection-controller"
+VOLUME_PROTECTION = "persistentvolume-protection-controller"
+_RECORDER = "persistentvolume-controller"
+
+
+def new(context: Context) -> Several:
+    """The binder: one queue of claims, one of volumes, a worker each."""
+    all_claims = context.informers.of(PERSISTENTVOLUMECLAIMS)
+    all_volumes = context.informers.of(PERSISTENTVOLUMES)
+    classes = context.informers.of(STORAGECLASSES)
+    recorder = context.recorder(_RECORDER)
+    claims: Controller[binding.Observed, binding.Plan] = Controller(
+        "claims",
+        binding.ClaimReconciler(context.client, all_claims.store, all_volumes.store, classes.store, recorder),
+        context.clock,
+        workers=1,
+        informers=(all_claims, all_volumes, classes),
+    )
+    bound: Controller[volumes.Observed, volumes.Plan] = Controller(
+        "volumes",
+        volumes.VolumeReconciler(context.client, all_volumes.store, all_claims.store, recorder),
+        context.clock,
+        workers=1,
+        informers=(all_claims, all_volumes),
+    )
+
+    def waiting(name: str) -> None:
+        """Claims of a class that have no volume yet."""
+        for claim in all_claims.store.list():
+            if claim.status.phase == "Pending" and class_of(claim) == name:
+                claims.enqueue(key_of(claim))
+
+    def claim_changed(_: str, old: PersistentVolumeClaim | None, changed: PersistentVolumeClaim | None) -> None:
+        if changed is not None:
+            claims.enqueue(key_of(changed))
+        for one in (old, changed):
+            if one is not None and one.spec.volume_name:
+                bound.enqueue(one.spec.volume_name)
+
+    def volume_changed(_: str, old: PersistentVolume | None, changed: PersistentVolume | None) -> None:
+        volume = changed if changed is not None else old
+        if volume is None:
+            return
+        bound.enqueue(volume.metadata.name)
+        ref = volume.spec.claim_ref
+        if ref is not None:
+            claims.enqueue(key(ref.namespace, ref.name))
+        elif changed is not None and changed.status.phase == "Available":
+            waiting(class_of(changed))
+
+    def class_changed(_: str, __: StorageClass | None, changed: StorageClass | None) -> None:
+        if changed is not None:
+            waiting(changed.metadata.name)
+
+    all_claims.on_change(claim_changed)
+    all_volumes.on_change(volume_changed)
+    classes.on_change(class_changed)
+    return Several(NAME, (claims, bound))
+
+
+def new_claim_protection(context: Context) -> Controller[Protected, Plan]:
+    """Claims stay while a pod on a node uses them."""
+    claims, pods = context.informers.of(PERSISTENTVOLUMECLAIMS), context.informers.of(PODS)
+    pods.add_index(BY_CLAIM, claims_of)
+
+    def used(claim: PersistentVolumeClaim) -> bool:
+        return is_used(claim, pods.store.by_index(BY_CLAIM, key_of(claim)))
+
+    reconciler = ProtectionReconciler(context.client, PERSISTENTVOLUMECLAIMS, claims.store, CLAIM_FINALIZER, used)
+    controller: Controller[Protected, Plan] = Controller(
+        CLAIM_PROTECTION, reconciler, context.clock, workers=1, informers=(claims, pods)
+    )
+
+    def pod_changed(_: str, old: Pod | None, changed: Pod | None) -> None:
+        if changed is None and old is not None and old.spec.volumes:
+            for name in claims_of(old):
+                controller.enqueue(name)
+
+    claims.on_change(_enqueuing(controller))
+    pods.on_change(pod_changed)
+    return controller
+
+
+def new_volume_protection(context: Context) -> Controller[Protected, Plan]:
+    """Volumes stay while they are bound."""
+    volumes = context.informers.of(PERSISTENTVOLUMES)
+
+    def used(volume: PersistentVolume) -> bool:
+        return volume.status.phase == "Bound"
+
+    reconciler = ProtectionReconciler(context.client, PERSISTENTVOLUMES, volumes.store, VOLUME_FINALIZER, used)
+    controller: Controller[Protected, Plan] = Controller(
+        VOLUME_PROTECTION, reconciler, context.clock, workers=1, informers=(volumes,)
+    )
+    volumes.on_change(_enqueuing(controller))
+    return controller
+
+
+def _enqueuing(controller: Controller[Any, Any]) -> Any:
+    def changed(_: str, __: Any, obj: Any) -> None:
+        if obj is not None:
+            controller.enqueue(key_of(obj))
+
+    return changed
