@@ -1,0 +1,63 @@
+"""The rules of one schema node, compiled: what `x-kubernetes-validations` of a structural schema means.
+
+Source: Kubernetes' `apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.api.machinery.cel.expression import Expression
+from setpoint.api.machinery.cel.field_paths import normalized
+from setpoint.api.machinery.cel.schema_types import Decl
+from setpoint.api.machinery.cel.source import CompileError
+from setpoint.api.machinery.cel.types import optional_of
+
+NOT_BOOL = "cel expression must evaluate to a bool"
+NOT_STRING = "messageExpression must evaluate to a string"
+
+
+class CompiledRule:
+    """One rule. What does not compile leaves its reason in `error` or `message_error` instead of an expression."""
+
+    __slots__ = ("condition", "error", "field_path", "message", "message_error", "optional_old_self", "rule", "uses_old_self")
+
+    def __init__(self, rule: Mapping[str, Any], schema: Mapping[str, Any], decl: Decl) -> None:
+        self.rule = rule
+        self.optional_old_self = bool(rule.get("optionalOldSelf"))
+        old = optional_of(decl.type) if self.optional_old_self else decl.type
+        variables = {"self": decl.type, "oldSelf": old}
+        self.condition: Expression | None = None
+        self.message: Expression | None = None
+        self.error = self.message_error = ""
+        text = rule.get("rule") or ""
+        if text.strip():
+            self.condition, self.error = _compiled(text, variables, "bool", NOT_BOOL, "compilation failed: ")
+        self.uses_old_self = self.condition is not None and "oldSelf" in self.condition.names
+        message = rule.get("messageExpression") or ""
+        if self.condition is not None and message.strip():
+            prefix = "messageExpression compilation failed: "
+            self.message, self.message_error = _compiled(message, variables, "string", NOT_STRING, prefix)
+        path = rule.get("fieldPath") or ""
+        self.field_path = (normalized(path, schema) or "") if path else ""
+
+    def shown(self) -> str:
+        """What stands for the rule in complaints."""
+        return str(self.rule.get("message") or self.rule.get("rule") or "").strip()
+
+    def default_message(self) -> str:
+        return self.shown() if self.rule.get("message") else f"failed rule: {self.shown()}"
+
+
+def _compiled(text: str, variables: Mapping[str, Any], wanted: str, otherwise: str, prefix: str) -> tuple[Expression | None, str]:
+    try:
+        expression = Expression(text, variables)
+    except CompileError as error:
+        return None, f"{prefix}{error}"
+    return (expression, "") if expression.type.name == wanted else (None, otherwise)
+
+
+def compile_node(schema: Mapping[str, Any], decl: Decl) -> list[CompiledRule]:
+    """All rules that stand at a schema node."""
+    return [CompiledRule(rule, schema, decl) for rule in schema.get("x-kubernetes-validations") or ()]

@@ -1,0 +1,89 @@
+"""An expression from its text to its answers: parse, check, compile, estimate, evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from setpoint.api.machinery.cel.checker import check
+from setpoint.api.machinery.cel.compiler import Compiler
+from setpoint.api.machinery.cel.estimate import estimate_cost
+from setpoint.api.machinery.cel.frame import Frame
+from setpoint.api.machinery.cel.parser import parse
+from setpoint.api.machinery.cel.running_cost import PER_CALL_LIMIT
+from setpoint.api.machinery.cel.schema_types import Decl
+from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, MapNode, Select
+from setpoint.api.machinery.cel.types import Type
+from setpoint.api.machinery.cel.values import CelError, CostExceeded
+
+
+class Expression:
+    """A compiled expression. `type` is its result's type, `names` the variables that it mentions."""
+
+    def __init__(self, text: str, variables: Mapping[str, Type]) -> None:
+        """Compiles a text.
+
+        Raises CompileError, whose message is what a definition's author should see.
+        """
+        self.text = text
+        self.tree = parse(text)
+        self.type = check(text, self.tree, variables)
+        self.names = frozenset(_names(self.tree)) & frozenset(variables)
+        compiler = Compiler(list(variables))
+        self._run = compiler.build(self.tree)
+        self._slots = compiler.slots
+
+    def estimated_cost(self, root: Decl | None) -> int:
+        """The most that one evaluation may cost."""
+        return estimate_cost(self.tree, root)
+
+    def evaluate(self, values: Sequence[Any], limit: int = PER_CALL_LIMIT) -> Outcome:
+        """The expression's value for the variables' values, in the order they were declared in.
+
+        Never raises for what the expression does: a failure is part of the outcome.
+        """
+        frame = Frame([*values, *[None] * (self._slots - len(values))], limit)
+        value, error = None, ""
+        try:
+            value = self._run(frame)
+            frame.spend(0)
+        except (CelError, CostExceeded) as failure:
+            error = str(failure)
+        except RecursionError:
+            error = "expression recursion limit exceeded"
+        return Outcome(value, error, frame.cost)
+
+
+class Outcome:
+    """A value, or an error, and what it cost."""
+
+    __slots__ = ("cost", "error", "value")
+
+    def __init__(self, value: Any, error: str, cost: int) -> None:
+        self.value = value
+        self.error = error
+        self.cost = cost
+
+
+def _names(node: Expr, bound: frozenset[str] = frozenset()) -> set[str]:
+    """The free variables of an expression."""
+    if isinstance(node, Ident):
+        return {node.name} - bound
+    if isinstance(node, Fold):
+        inner = bound | frozenset(node.names)
+        parts = [part for part in (node.condition, node.result) if part is not None]
+        return _names(node.range, bound).union(*(_names(part, inner) for part in parts))
+    return set[str]().union(*(_names(part, bound) for part in _parts(node)))
+
+
+def _parts(node: Expr) -> list[Expr]:
+    match node:
+        case Select():
+            return [node.operand]
+        case Call():
+            return [*node.args, *([node.target] if node.target is not None else [])]
+        case ListNode():
+            return node.items
+        case MapNode():
+            return [part for entry in node.entries for part in (entry.key, entry.value)]
+    return []

@@ -1,0 +1,32 @@
+"""What each overload does, by its id (the ids are those of `declarations`).
+
+An implementation gets values of the declared types and gives back a value; what cannot be done is a CelError with cel-go's message.
+Operators whose arguments are not all evaluated (`&&`, `||`, `?:`) are the compiler's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+Implementation = Callable[..., Any]
+
+
+@cache
+def implementations() -> dict[str, Implementation]:
+    """Every overload's implementation."""
+    from setpoint.api.machinery.cel.functions import (
+        collections,
+        conversions,
+        formats,
+        network,
+        numbers,
+        operators,
+        strings,
+        times,
+        versions,
+    )
+
+    modules = (operators, conversions, times, strings, collections, network, numbers, versions, formats)
+    return {id: function for module in modules for id, function in module.OVERLOADS.items()}

@@ -1,0 +1,245 @@
+"""Functions of strings, and regular expressions with RE2's syntax and its promise to end.
+
+Sources: the CEL specification, cel-go's `ext/strings.go`, Kubernetes' `apiserver/pkg/cel/library/regex.go`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from setpoint.api.machinery.cel.functions.conversions import double_text
+from setpoint.api.machinery.cel.values import CelError, Duration, Timestamp, TypeValue, Uint, seconds_text, timestamp_text
+
+_UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_QUOTES = {
+    ord("\a"): "\\a", ord("\b"): "\\b", ord("\f"): "\\f", ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", ord("\v"): "\\v",
+    ord("\\"): "\\\\", ord('"'): '\\"',
+}  # fmt: skip
+_WHITE = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_MAX_PRECISION = 1000
+
+
+@lru_cache(maxsize=512)
+def pattern(text: str) -> Any:
+    """A compiled RE2 pattern.
+
+    Raises CelError if it is none.
+    """
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        raise CelError(f"error parsing regexp: {error}") from None
+
+
+def _matches(text: str, expression: str) -> bool:
+    return pattern(expression).search(text) is not None
+
+
+def _find(text: str, expression: str) -> str:
+    found = pattern(expression).search(text)
+    return found.group(0) if found else ""
+
+
+def _find_all(text: str, expression: str, limit: int = -1) -> list[str]:
+    out: list[str] = []
+    for found in pattern(expression).finditer(text):
+        if 0 <= limit <= len(out):
+            break
+        out.append(found.group(0))
+    return out
+
+
+def _char_at(text: str, index: int) -> str:
+    if not 0 <= index <= len(text):
+        raise CelError(f"index out of range: {index}")
+    return text[index : index + 1]
+
+
+def _index_of(text: str, part: str, start: int = 0) -> int:
+    if not part:
+        return start
+    if not 0 <= start < max(len(text), 1):
+        if start == len(text):
+            return -1
+        raise CelError(f"index out of range: {start}")
+    return text.find(part, start)
+
+
+def _last_index_of(text: str, part: str, start: int | None = None) -> int:
+    if start is None:
+        return text.rfind(part)
+    if not part:
+        return start
+    if not 0 <= start < max(len(text), 1):
+        raise CelError(f"index out of range: {start}")
+    return text.rfind(part, 0, start + len(part))
+
+
+def _split(text: str, separator: str, limit: int = -1) -> list[str]:
+    if limit == 0:
+        return []
+    if limit == 1:
+        return [text]
+    if separator:
+        return text.split(separator, limit - 1 if limit > 0 else -1)
+    chars = list(text)
+    return [*chars[: limit - 1], "".join(chars[limit - 1 :])] if 0 < limit < len(chars) else chars
+
+
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    end = len(text) if end is None else end
+    if start > end:
+        raise CelError(f"invalid substring range. start: {start}, end: {end}")
+    if not 0 <= start <= len(text):
+        raise CelError(f"index out of range: {start}")
+    if not 0 <= end <= len(text):
+        raise CelError(f"index out of range: {end}")
+    return text[start:end]
+
+
+def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    return text.replace(old, new, limit)
+
+
+def _join(items: list[Any], separator: str = "") -> str:
+    if not all(isinstance(item, str) for item in items):
+        raise CelError("join: invalid input: list has an element that is no string")
+    return separator.join(items)
+
+
+def _format(template: str, args: list[Any]) -> str:
+    """`'%s %d'.format([…])`."""
+    out, index, offset = [], 0, 0
+    while offset < len(template):
+        char = template[offset]
+        offset += 1
+        if char != "%":
+            out.append(char)
+            continue
+        if template[offset : offset + 1] == "%":
+            out.append("%")
+            offset += 1
+            continue
+        precision, offset = _precision(template, offset)
+        verb = template[offset : offset + 1]
+        if not verb:
+            raise CelError("unexpected end of string")
+        if index >= len(args):
+            raise CelError(f"index {index} out of range")
+        out.append(_clause(verb, args[index], precision))
+        index += 1
+        offset += 1
+    return "".join(out)
+
+
+def _precision(template: str, offset: int) -> tuple[int, int]:
+    if template[offset : offset + 1] != ".":
+        return 6, offset
+    end = offset + 1
+    while end < len(template) and template[end].isdigit():
+        end += 1
+    value = int(template[offset + 1 : end] or 0)
+    if value > _MAX_PRECISION:
+        raise CelError(f"precision {value} exceeds maximum precision {_MAX_PRECISION}")
+    return value, end
+
+
+def _clause(verb: str, value: Any, precision: int) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    match verb:
+        case "s":
+            return _shown(value)
+        case "d" if number:
+            return str(int(value)) if math.isfinite(value) else double_text(value)
+        case "f" if number:
+            return f"{float(value):.{precision}f}"
+        case "e" if number:
+            return f"{float(value):.{precision}e}"
+        case "b" if isinstance(value, int):
+            return f"{int(value):b}"
+        case "o" if number and isinstance(value, int):
+            return f"{value:o}"
+        case "x" | "X":
+            return _hexadecimal(verb, value)
+    raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
+
+
+def _hexadecimal(verb: str, value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        text = f"{value:x}"
+    elif isinstance(value, str | bytes):
+        text = (value.encode() if isinstance(value, str) else value).hex()
+    else:
+        raise CelError("error during formatting: only integers, byte buffers, and strings can be formatted as hex")
+    return text.upper() if verb == "X" else text
+
+
+def _shown(value: Any) -> str:
+    """A value as `%s` shows it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case bytes():
+            return value.decode(errors="replace")
+        case Uint():
+            return str(int(value))
+        case int():
+            return str(value)
+        case float():
+            return double_text(value).replace("+Inf", "Infinity").replace("-Inf", "-Infinity")
+        case Timestamp():
+            return timestamp_text(value)
+        case Duration():
+            return seconds_text(value)
+        case TypeValue():
+            return value.name
+        case list():
+            return "[" + ", ".join(map(_shown, value)) + "]"
+        case dict():
+            return "{" + ", ".join(sorted(f"{_shown(key)}: {_shown(one)}" for key, one in value.items())) + "}"
+    raise CelError(
+        "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types"
+    )
+
+
+OVERLOADS: dict[str, Callable[..., Any]] = {
+    "matches": _matches,
+    "matches_string": _matches,
+    "contains_string": lambda text, part: part in text,
+    "starts_with_string": str.startswith,
+    "ends_with_string": str.endswith,
+    "string_find_string": _find,
+    "string_find_all_string": _find_all,
+    "string_find_all_string_int": _find_all,
+    "string_char_at_int": _char_at,
+    "string_index_of_string": _index_of,
+    "string_index_of_string_int": _index_of,
+    "string_last_index_of_string": _last_index_of,
+    "string_last_index_of_string_int": _last_index_of,
+    "string_lower_ascii": lambda text: text.translate(_LOWER),
+    "string_upper_ascii": lambda text: text.translate(_UPPER),
+    "string_replace_string_string": _replace,
+    "string_replace_string_string_int": _replace,
+    "string_split_string": _split,
+    "string_split_string_int": _split,
+    "string_substring_int": _substring,
+    "string_substring_int_int": _substring,
+    "string_trim": lambda text: text.strip(_WHITE),
+    "list_join": _join,
+    "list_join_string": _join,
+    "string_format": _format,
+    "string_reverse": lambda text: text[::-1],
+    "strings_quote": lambda text: f'"{text.translate(_QUOTES)}"',
+}

@@ -1,0 +1,94 @@
+"""What each call costs while an expression runs, in Kubernetes' units: one for a step, a tenth for a character looked at.
+
+Sources: cel-go's `interpreter/runtimecost.go` and Kubernetes' `apiserver/pkg/cel/library/cost.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+CHARACTER, PATTERN = 0.1, 0.25
+#: the cost of making a list, a map
+LIST, MAP = 10, 30
+#: the runtime limit of one expression, and of all rules of one object
+PER_CALL_LIMIT, OBJECT_BUDGET = 1_000_000, 10_000_000
+
+Cost = Callable[[Sequence[Any], Any], int]
+
+
+def size(value: Any) -> int:
+    return len(value) if isinstance(value, str | bytes | list | dict) else 1
+
+
+def ceiling(value: float) -> int:
+    return -int(-value // 1)
+
+
+def _traversal(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        return int(len(value) * CHARACTER)
+    if isinstance(value, list):
+        return sum(map(_traversal, value))
+    if isinstance(value, dict):
+        return sum(_traversal(key) + _traversal(one) for key, one in value.items())
+    return 1
+
+
+def _first(factor: float) -> Cost:
+    return lambda args, result: ceiling(size(args[0]) * factor)
+
+
+def _either(args: Sequence[Any], result: Any) -> int:
+    return ceiling(min(size(args[0]), size(args[1])) * CHARACTER)
+
+
+def _pattern(args: Sequence[Any], result: Any) -> int:
+    return ceiling((1 + size(args[0])) * CHARACTER) * ceiling(size(args[1]) * PATTERN)
+
+
+def _product(args: Sequence[Any], result: Any) -> int:
+    return size(args[0]) * size(args[1])
+
+
+def _join(args: Sequence[Any], result: Any) -> int:
+    return ceiling(size(result) * 2 * CHARACTER)
+
+
+def _contains(args: Sequence[Any], result: Any) -> int:
+    return ceiling(size(args[0]) * CHARACTER) * ceiling(size(args[1]) * CHARACTER)
+
+
+_BY_FUNCTION: dict[str, Cost] = {
+    **dict.fromkeys(
+        ("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver",
+         "isSemver", "isURL", "validate"),
+        _first(CHARACTER),
+    ),
+    **dict.fromkeys(("replace", "split", "ip.isCanonical"), _first(2 * CHARACTER)),
+    **dict.fromkeys(
+        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda args, result: _traversal(args[0])
+    ),
+    **dict.fromkeys(("find", "findAll"), _pattern),
+    **dict.fromkeys(("sets.contains", "sets.intersects"), _product),
+    "sets.equivalent": lambda args, result: 2 * _product(args, result),
+    "join": _join,
+}  # fmt: skip
+_BY_OVERLOAD: dict[str, Cost] = {
+    **dict.fromkeys(("string_to_bytes", "bytes_to_string", "string_to_ip", "strings_quote", "string_format"), _first(CHARACTER)),
+    **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda args, result: ceiling(size(args[1]) * CHARACTER)),
+    **dict.fromkeys(("matches", "matches_string"), _pattern),
+    **dict.fromkeys(("add_string", "add_bytes"), lambda args, result: ceiling(size(result) * CHARACTER)),
+    **dict.fromkeys(
+        ("equals", "not_equals", *(f"{name}_{kind}" for name in ("less", "greater", "less_equals", "greater_equals")
+                                   for kind in ("string", "bytes"))),
+        _either,
+    ),
+    "contains_string": _contains,
+    "in_list": lambda args, result: size(args[1]),
+}  # fmt: skip
+
+
+def cost_of(function: str, overload: str) -> Cost | None:
+    """How to find a call's cost; nothing if it is one."""
+    return _BY_OVERLOAD.get(overload) or _BY_FUNCTION.get(function)

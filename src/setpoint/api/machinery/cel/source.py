@@ -1,0 +1,31 @@
+"""An expression's text, and complaints about it in cel-go's form, with the line and a caret under the place."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Issue(Struct, frozen=True):
+    """One complaint; `offset` counts code points from the start of the text."""
+
+    offset: int
+    message: str
+
+
+class CompileError(ValueError):
+    """The expression does not parse or does not type-check; the message is cel-go's."""
+
+    def __init__(self, text: str, issues: list[Issue]) -> None:
+        super().__init__("\n".join(show(text, issue) for issue in sorted(issues, key=lambda issue: issue.offset)))
+
+
+def show(text: str, issue: Issue) -> str:
+    r"""`ERROR: <input>:1:6: message`, the line, and a caret; blanks of the line stay, tabs become blanks."""
+    line = text.count("\n", 0, issue.offset) + 1
+    start = text.rfind("\n", 0, issue.offset) + 1
+    column = issue.offset - start
+    end = text.find("\n", start)
+    snippet = text[start : end if end >= 0 else len(text)].replace("\t", " ")
+    dots = "".join("." if ord(char) < 0x80 else "\uff0e" for char in snippet[:column]).ljust(column, ".")
+    caret = "\uff3e" if column < len(snippet) and ord(snippet[column]) >= 0x80 else "^"
+    return f"ERROR: <input>:{line}:{column + 1}: {issue.message}\n | {snippet}\n | {dots}{caret}"

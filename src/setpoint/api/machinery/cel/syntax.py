@@ -1,0 +1,87 @@
+"""The syntax tree of an expression. The checker fills in `type` and a call's `overloads`; nothing else changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from setpoint.api.machinery.cel.types import DYN, Type
+
+
+class Node(Struct, eq=False):
+    """Any part of an expression; `offset` is the place that complaints point at."""
+
+    offset: int
+
+
+class Literal(Node):
+    value: Any
+    type: Type = DYN
+
+
+class Ident(Node):
+    name: str
+    type: Type = DYN
+
+
+class Select(Node):
+    """`operand.field`; `test` is `has(…)`, `optional` the form `operand.?field`."""
+
+    operand: Expr
+    field: str
+    test: bool = False
+    optional: bool = False
+    type: Type = DYN
+
+
+class Call(Node):
+    """A function, method or operator; `target` is what stands before the dot of a method."""
+
+    function: str
+    args: list[Expr]
+    target: Expr | None = None
+    overloads: tuple[str, ...] = ()
+    type: Type = DYN
+
+
+class ListNode(Node):
+    items: list[Expr]
+    optional: frozenset[int] = frozenset()
+    type: Type = DYN
+
+
+class Entry(Node):
+    key: Expr
+    value: Expr
+    optional: bool = False
+
+
+class MapNode(Node):
+    entries: list[Entry]
+    type: Type = DYN
+
+
+class Message(Node):
+    """`Name{field: value}`: no such types exist here, so the checker refuses it by name."""
+
+    name: str
+    type: Type = DYN
+
+
+class Fold(Node):
+    """A macro over a range, or `cel.bind` (whose range is the bound value).
+
+    `kind` is the macro's name; `names` its one or two variables; `condition` the predicate of `all`, `exists`, `filter` and of the
+    filtered `map`; `result` what `map` and the transforms make, and the body of `bind`; `key` that of `transformMapEntry`'s pair.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    range: Expr
+    condition: Expr | None = None
+    result: Expr | None = None
+    type: Type = DYN
+
+
+Expr = Literal | Ident | Select | Call | ListNode | MapNode | Message | Fold

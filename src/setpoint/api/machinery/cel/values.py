@@ -1,0 +1,206 @@
+"""The values that expressions work on.
+
+int, double, bool, string, bytes, null, list and map are Python's int, float, bool, str, bytes, None, list and dict; the others are
+here. Equality is CEL's own (numbers compare across their types, a bool is no number), so use `equal`, not `==`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+NANO = 10**9
+_MAX_INT64 = 2**63 - 1
+_MIN_SECONDS, _MAX_SECONDS = -62135596800, 253402300799
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+class CelError(Exception):
+    """An expression failed; `&&` and `||` may still have an answer. The message is cel-go's."""
+
+
+class CostExceeded(Exception):
+    """The expression ran for longer than it may; nothing absorbs this."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+NO_OVERLOAD = "no such overload"
+
+
+class Uint(int):
+    """An unsigned integer."""
+
+    __slots__ = ()
+
+
+class Timestamp(Struct, frozen=True, order=True):
+    """Nanoseconds since 1970."""
+
+    nanos: int
+
+    def moment(self) -> datetime.datetime:
+        return _EPOCH + datetime.timedelta(seconds=self.nanos // NANO)
+
+
+class Duration(Struct, frozen=True, order=True):
+    """Nanoseconds."""
+
+    nanos: int
+
+
+class TypeValue(Struct, frozen=True):
+    """A type as a value: what `type(x)` gives and names such as `string` stand for."""
+
+    name: str
+
+
+class Optional(Struct, frozen=True):
+    """A value or none."""
+
+    value: Any = None
+    present: bool = False
+
+
+NONE = Optional()
+
+#: names of the opaque values' types, filled by the libraries that have them
+opaque_names: dict[type, str] = {}
+_NAMES: dict[type, str] = {
+    bool: "bool", int: "int", Uint: "uint", float: "double", str: "string", bytes: "bytes", list: "list", dict: "map",
+    type(None): "null_type", Timestamp: "google.protobuf.Timestamp", Duration: "google.protobuf.Duration",
+    TypeValue: "type", Optional: "optional_type",
+}  # fmt: skip
+
+
+def type_name(value: Any) -> str:
+    return _NAMES.get(type(value)) or opaque_names.get(type(value), "dyn")
+
+
+_DIRECT = {str, int, float, bytes}
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same; values of different kinds never are."""
+    kind = type(one)
+    if kind is type(other):
+        if kind in _DIRECT:
+            return bool(one == other)
+        if kind is list:
+            return len(one) == len(other) and all(map(equal, one, other))
+        if kind is dict:
+            return len(one) == len(other) and all(key in other and equal(value, other[key]) for key, value in one.items())
+        if kind is Optional:
+            return bool(one.present == other.present and equal(one.value, other.value))
+        return bool(one == other)
+    if isinstance(one, list) and isinstance(other, list):
+        equals: Callable[[Any], bool] | None = getattr(one, "equals", None) or getattr(other, "equals", None)
+        if equals is not None:
+            return equals(other if hasattr(one, "equals") else one)
+        return len(one) == len(other) and all(map(equal, one, other))
+    return _number(one) and _number(other) and one == other
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+class SetList(list[Any]):
+    """A list whose schema says `x-kubernetes-list-type: set`: order does not count, addition is union."""
+
+    def equals(self, other: list[Any]) -> bool:
+        return len(self) == len(other) and all(any(equal(item, one) for one in other) for item in self)
+
+    def plus(self, other: list[Any]) -> list[Any]:
+        return SetList([*self, *(item for item in other if not any(equal(item, one) for one in self))])
+
+
+class MapList(list[Any]):
+    """A list whose schema says `x-kubernetes-list-type: map`: items go by their keys, addition replaces in place."""
+
+    keys: tuple[str, ...] = ()
+
+    def equals(self, other: list[Any]) -> bool:
+        by_key = {self._key(item): item for item in other}
+        return len(self) == len(other) and all(
+            self._key(item) in by_key and equal(item, by_key[self._key(item)]) for item in self
+        )
+
+    def plus(self, other: list[Any]) -> list[Any]:
+        merged = {self._key(item): item for item in self}
+        merged.update((self._key(item), item) for item in other)
+        out = MapList(merged.values())
+        out.keys = self.keys
+        return out
+
+    def _key(self, item: Any) -> str:
+        return repr([item.get(key) for key in self.keys]) if isinstance(item, dict) else repr(item)
+
+
+for _kind in (SetList, MapList):
+    _NAMES[_kind] = "list"
+
+_rfc3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))").fullmatch
+_duration_part = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_UNITS = {"ns": 1, "us": 1000, "µs": 1000, "μs": 1000, "ms": 10**6, "s": NANO, "m": 60 * NANO, "h": 3600 * NANO}
+
+
+def parse_timestamp(text: str) -> Timestamp | None:
+    """An RFC 3339 time between the years 1 and 9999."""
+    found = _rfc3339(text)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = (int(found[index]) for index in range(1, 7))
+    try:
+        moment = datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.UTC)
+    except ValueError:
+        return None
+    nanos = int((found[7] or "0")[:9].ljust(9, "0"))
+    shift = (int(found[9]) * 3600 + int(found[10]) * 60) * (-1 if found[8] == "-" else 1) if found[8] else 0
+    seconds = int((moment - _EPOCH).total_seconds()) - shift
+    return Timestamp(seconds * NANO + nanos) if _MIN_SECONDS <= seconds <= _MAX_SECONDS else None
+
+
+def timestamp(nanos: int) -> Timestamp:
+    """A time, if it lies between the years 1 and 9999."""
+    if not _MIN_SECONDS <= nanos // NANO <= _MAX_SECONDS:
+        raise CelError("timestamp overflow")
+    return Timestamp(nanos)
+
+
+def parse_duration(text: str) -> Duration | None:
+    """A duration as Go writes it: `1h30m`, `-1.5s`, `0`."""
+    body = text[1:] if text[:1] in {"+", "-"} else text
+    if body == "0":
+        return Duration(0)
+    total, offset = 0, 0
+    while offset < len(body):
+        found = _duration_part.match(body, offset)
+        if found is None:
+            return None
+        whole, _, fraction = found[1].partition(".")
+        unit = _UNITS[found[2]]
+        total += int(whole or 0) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+        offset = found.end()
+    if not body or total > _MAX_INT64:
+        return None
+    return Duration(-total if text[0] == "-" else total)
+
+
+def timestamp_text(value: Timestamp) -> str:
+    """RFC 3339 with the fraction's zeros left away."""
+    fraction = value.nanos % NANO
+    dot = f".{fraction:09d}".rstrip("0") if fraction else ""
+    return f"{value.moment():%Y-%m-%dT%H:%M:%S}{dot}Z".rjust(len("0000-00-00T00:00:00Z") + len(dot), "0")
+
+
+def seconds_text(value: Duration) -> str:
+    """A duration as CEL's `string()` gives it: seconds."""
+    sign, nanos = ("-", -value.nanos) if value.nanos < 0 else ("", value.nanos)
+    dot = f".{nanos % NANO:09d}".rstrip("0") if nanos % NANO else ""
+    return f"{sign}{nanos // NANO}{dot}s"
