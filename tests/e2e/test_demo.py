@@ -26,7 +26,7 @@ def test_the_demonstration_ends_well_and_leaves_nothing(tmp_path: Path) -> None:
         r"Deployment controller → ReplicaSet web-\w+, 3 replicas",
         r"ReplicaSet controller → pod web-\w+-\w+",
         r"scheduler → pod web-\w+-\w+ bound to node-\d",
-        r"node agent → pod web-\w+-\w+ Running at 127\.",
+        r"node agent → pod web-\w+-\w+ Running at (127|10)\.",
         r"✓ 3 pods declared, 3 processes run",
         r"✓ pod \S+ is process \d+ now, after \d\.\d\d s; restartCount is 1",
         r"✓ 5 pods run, ",

@@ -23,8 +23,9 @@ from setpoint.client.events import Recorder
 from setpoint.client.transport import Request, Response, Stream, Transport, TransportError
 from setpoint.kit.clock import RealClock
 from setpoint.kit.tasks import Tasks
-from setpoint.node.agent import Agent
+from setpoint.node.agent import Agent, process_runtime
 from setpoint.node.options import AgentOptions
+from setpoint.node.runtime import Runtime
 from setpoint.node.runtimes.process.runtime import ProcessRuntime
 from setpoint.node.supervisor import procfs
 
@@ -119,11 +120,14 @@ class Rig:
             **more,
         )
 
-    async def start_agent(self, *, wait: bool = True, **more: Any) -> Agent:
+    async def start_agent(self, *, wait: bool = True, rights: bool = False, **more: Any) -> Agent:
+        """`rights` gives pods what root can give; else they are on the host's network."""
         client = Client(self.wire, user_agent="kubelet", clock=CLOCK)
         recorder = Recorder(client, "kubelet", CLOCK, host=NODE)
         options = self.options(**more)
-        runtime = ProcessRuntime(host_address=options.address, cidr=options.pod_cidr, isolation=options.isolation)
+        runtime: Runtime = ProcessRuntime(host_address=options.address, cidr=options.pod_cidr, isolation=options.isolation)
+        if rights:
+            runtime = process_runtime(options)
         self.agent = Agent(options, client, CLOCK, runtime, recorder)
         self.tasks.start("recorder", recorder.run())
         self._agent_task = self.tasks.start("agent", self.agent.run())
