@@ -56,7 +56,10 @@ def go_value(value: Any) -> str:
         from setpoint.api.machinery.schema.reading import go_quoted
 
         return go_quoted(value)
-    return orjson.dumps(value).decode()
+    text = orjson.dumps(value).decode()
+    if isinstance(value, dict | list):  # Go's JSON encoder escapes what HTML would read as tags
+        return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return text
 
 
 def required(field: str, detail: str = "") -> FieldError:

@@ -6,19 +6,19 @@ For custom resources (`x-kubernetes-validations`):
     errors = program.validate(new, old_or_None)         # field errors, for every write
     errors, warnings = program.review(new, old_or_None) # the same, with the forgiven errors as warnings
     note = cel.blocked(schema_errors)                   # not None: add it to the errors, and do not run the rules
-    errors = cel.check_rules(schema, "spec.versions[0].schema.openAPIV3Schema", broken_fields)  # for the definition's validation
+    errors = cel.check_rules(schema, path, broken)      # for the definition's validation
 
-`schema` is one version's structural schema as JSON, objects are plain dicts and are never changed. Rules compile at the first value
-that they meet. For expressions on their own there is `cel.compile(text, variables)`.
+`schema` is one version's structural schema as JSON, objects are plain dicts and are never changed. Rules compile at the first
+value that they meet. For expressions on their own there is `cel.compile_expression(text, variables)`.
 
 The parts, in the order that an expression goes through them: `tokens`, `parser` (with `macros`) → `syntax`; `checker` (with
 `declarations`, `types`) → types and overloads; `compiler` (with `folds`, `functions`) → nested Python functions; `estimate` (with
-`calls`, `spans`) → cost before; `running_cost`, `frame` → cost while it runs. `rules`, `compiled_rules`, `correlation` run a schema's
-rules; `definition`, `budget` judge them. Everything is our own, because libraries for Python neither check types against schemas nor
-show their trees, which Kubernetes' estimates need; only RE2 comes from outside. It is imported when the first rule is.
+`calls`, `spans`) → cost before; `running_cost`, `frame` → cost while it runs. `rules`, `compiled_rules`, `correlation` run a
+schema's rules; `definition`, `budget` judge them. Everything is our own, because libraries for Python neither check types against
+schemas nor show their trees, which Kubernetes' estimates need; only RE2 comes from outside, loaded with the first pattern.
 
-Promises: an evaluation always ends (values are finite, patterns are RE2's, and each evaluation may spend 1,000,000 units, all rules
-of one object 10,000,000); it never raises for what an expression does; messages are those of cel-go and Kubernetes 1.36.
+Promises: an evaluation always ends (values are finite, patterns are RE2's, and each evaluation may spend 1,000,000 units, all
+rules of one object 10,000,000); it never raises for what an expression does; messages are those of cel-go and Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def blocked(errors: list[FieldError]) -> FieldError | None:
     return rules.blocked(errors)
 
 
-def compile(text: str, variables: Mapping[str, Type]) -> Expression:
+def compile_expression(text: str, variables: Mapping[str, Type]) -> Expression:
     """One expression on its own.
 
     Raises `source.CompileError`, whose message is cel-go's.

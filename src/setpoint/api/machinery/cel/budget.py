@@ -19,10 +19,7 @@ _NOTED = SCHEMA_LIMIT // 100
 def over_budget(what: str, cost: int, limit: int) -> str:
     """The complaint that an estimate is too high."""
     factor = cost / limit
-    if factor > 100:
-        shown = "more than 100x"
-    else:
-        shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    shown = "more than 100x" if factor > 100 else f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     hint = (
         "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared"
     )

@@ -36,7 +36,7 @@ from setpoint.api.machinery.cel.values import Uint
 _LITERALS = {bool: BOOL, int: INT, Uint: UINT, float: DOUBLE, str: STRING, bytes: BYTES, type(None): NULL}
 #: names that stand for types
 TYPE_NAMES: dict[str, Type] = {
-    **{str(type): type_of(type) for type in (BOOL, INT, UINT, DOUBLE, STRING, BYTES)},
+    **{str(kind): type_of(kind) for kind in (BOOL, INT, UINT, DOUBLE, STRING, BYTES)},
     "list": type_of(list_of(DYN)),
     "map": type_of(map_of(DYN, DYN)),
     "null_type": type_of(NULL),
@@ -190,19 +190,19 @@ class Checker:
     def _list(self, node: ListNode) -> Type:
         item: Type | None = None
         for index, element in enumerate(node.items):
-            type = self.visit(element)
+            kind = self.visit(element)
             if index in node.optional:
-                type = self._unwrapped(element, type)
-            item = self._same(element.offset, item, type)
+                kind = self._unwrapped(element, kind)
+            item = self._same(element.offset, item, kind)
         return list_of(item or variable())
 
     def _unwrapped(self, element: Expr, type: Type) -> Type:
-        type = self._mappings.applied(type)
-        if type.name == "optional":
-            return type.params[0]
-        if type.name == "dyn":
+        kind = self._mappings.applied(type)
+        if kind.name == "optional":
+            return kind.params[0]
+        if kind.name == "dyn":
             return DYN
-        return self._complain(element.offset, f"expected type 'optional_type({type})' but found '{type}'")
+        return self._complain(element.offset, f"expected type 'optional_type({kind})' but found '{kind}'")
 
     def _same(self, offset: int, known: Type | None, type: Type) -> Type:
         """Lists and maps hold values of one type (Kubernetes asks for homogeneous literals); dyn fits in anywhere."""
@@ -219,22 +219,22 @@ class Checker:
         value: Type | None = None
         for entry in node.entries:
             key = self._same(entry.key.offset, key, self.visit(entry.key))
-            type = self.visit(entry.value)
+            kind = self.visit(entry.value)
             if entry.optional:
-                type = self._unwrapped(entry.value, type)
-            value = self._same(entry.value.offset, value, type)
+                kind = self._unwrapped(entry.value, kind)
+            value = self._same(entry.value.offset, value, kind)
         return map_of(key or variable(), value or variable())
 
     def _fold(self, node: Fold) -> Type:
-        range = self._mappings.applied(self.visit(node.range))
+        source = self._mappings.applied(self.visit(node.range))
         if node.kind == "bind":
-            return self._within({node.names[0]: range}, node.result)
-        names = self._iterated(node, range)
+            return self._within({node.names[0]: source}, node.result)
+        names = self._iterated(node, source)
         if names is None:
             names = dict.fromkeys(node.names, ERROR)
         self._scopes.append(names)
         try:
-            return self._outcome(node, range, names)
+            return self._outcome(node, names)
         finally:
             self._scopes.pop()
 
@@ -248,7 +248,7 @@ class Checker:
     def _iterated(self, node: Fold, range: Type) -> dict[str, Type] | None:
         two = len(node.names) == 2
         if range.name == "list":
-            kinds = (INT, range.params[0]) if two else (range.params[0],)
+            kinds: tuple[Type, ...] = (INT, range.params[0]) if two else (range.params[0],)
         elif range.name == "map":
             kinds = range.params if two else range.params[:1]
         elif range.name in {"dyn", "*error*", "param"}:
@@ -262,7 +262,7 @@ class Checker:
             return None
         return dict(zip(node.names, kinds, strict=True))
 
-    def _outcome(self, node: Fold, range: Type, names: dict[str, Type]) -> Type:
+    def _outcome(self, node: Fold, names: dict[str, Type]) -> Type:
         condition = self.visit(node.condition) if node.condition is not None else BOOL
         result = self.visit(node.result) if node.result is not None else ERROR
         outcome = self._container(node, result, names)

@@ -48,7 +48,7 @@ class Compiler:
     def build(self, node: Expr) -> Run:
         match node:
             case Literal(value=value):
-                return lambda frame: value
+                return _constant(value)
             case Ident():
                 return self._ident(node.name)
             case Select():
@@ -91,14 +91,14 @@ class Compiler:
         if name in TYPE_NAMES and self._slot(name.partition(".")[0]) is None:
             return _constant_type(name)
         operand, field = self.build(node.operand), node.field
-        type = node.operand.type
-        inner = type.params[0] if type.name == "optional" else type
+        holder = node.operand.type
+        inner = holder.params[0] if holder.name == "optional" else holder
         if inner.name == "object":
             scope: ObjectScope = inner.scope
             field = scope.written.get(field, field)
         if node.test:
             return _presence(operand, field)
-        if node.optional or type.name == "optional":
+        if node.optional or holder.name == "optional":
             return _optional_field(operand, field)
         return _field(operand, field)
 
@@ -148,8 +148,11 @@ class Compiler:
 
 
 def _constant_type(name: str) -> Run:
-    value = TypeValue(name)
-    return lambda frame: value
+    return _constant(TypeValue(name))
+
+
+def _constant(value: Any) -> Run:
+    return lambda _: value
 
 
 def _qualified(expr: Expr) -> str:
@@ -208,17 +211,18 @@ def _logical(left: Run, right: Run, *, stop: bool) -> Run:
 
     def run(frame: Frame) -> bool:
         failure: CelError | None = None
+        value: Any
         try:
             value = left(frame)
             if value is stop:
-                return stop
+                return bool(stop)
             if value is not (not stop):
                 failure = CelError(NO_OVERLOAD)
         except CelError as error:
             failure = error
         value = right(frame)
         if value is stop:
-            return stop
+            return bool(stop)
         if failure is not None:
             raise failure
         if value is not (not stop):
@@ -284,7 +288,7 @@ def _direct(function: str, overload: str, args: list[Run]) -> Run:
 
 def _dispatch(function: str, overloads: tuple[str, ...], args: list[Run]) -> Run:
     """The overload is chosen by the values: some argument's type is known only now."""
-    choices = [([_test(param) for param in by_id()[id].params], _paid(function, id)) for id in overloads]
+    choices = [([_test(param) for param in by_id()[overload].params], _paid(function, overload)) for overload in overloads]
 
     def run(frame: Frame) -> Any:
         values = [argument(frame) for argument in args]
@@ -300,7 +304,7 @@ def _dispatch(function: str, overloads: tuple[str, ...], args: list[Run]) -> Run
 
 def _test(type: Type) -> Callable[[Any], bool]:
     if type.name in {"dyn", "param"}:
-        return lambda value: True
+        return lambda _: True
     if type.name == "int":
         return lambda value: isinstance(value, int) and not isinstance(value, bool | Uint)
     kind = _CLASSES.get(type.name)

@@ -252,10 +252,12 @@ def _generated() -> list[str]:
 
 
 def _overload(line: str) -> Overload:
-    name, id, signature = line.split(" ", 2)
+    name, overload, signature = line.split(" ", 2)
     params, result = _split_signature(signature)
     types = tuple(parse_type(part) for part in split_types(params))
-    return Overload(id, name.lstrip("."), types, parse_type(result), name.startswith("."), _generic.search(signature) is not None)
+    return Overload(
+        overload, name.lstrip("."), types, parse_type(result), name.startswith("."), _generic.search(signature) is not None
+    )
 
 
 def _split_signature(signature: str) -> tuple[str, str]:

@@ -24,8 +24,8 @@ _UNCORRELATED = "oldSelf cannot be used on the uncorrelatable portion of the sch
 def check_rules(schema: Schema, path: str, broken: Collection[str] = ()) -> list[FieldError]:
     """The errors of all `x-kubernetes-validations` of one version's schema; `path` is that of `openAPIV3Schema`.
 
-    `broken` are the fields of the errors that the schema's own validation found: expressions at a node that has such an error, or has
-    one below it, are not compiled, because they could not be judged.
+    `broken` are the fields of the errors that the schema's own validation found: expressions at a node that has such an error, or
+    has one below it, are not compiled, because they could not be judged.
     """
     checker = _Checker(broken)
     checker.node(schema, path, declare(schema, root=True), 1, "")
@@ -126,13 +126,13 @@ class _Checker:
 
 
 def _children(schema: Schema, path: str, decl: Decl | None) -> Iterator[tuple[str, Schema, Decl | None, str]]:
-    """A node's children in Kubernetes' order: path, schema, declaration, and this node's path if its children have no identity."""
+    """A node's children in Kubernetes' order: path, schema, declaration, and the node's path if its items have no identity."""
     additional = schema.get("additionalProperties")
     of_items = decl.items if decl is not None else None
     if isinstance(additional, Mapping):
         yield f"{path}.additionalProperties", additional, of_items, ""
-    for name, property in (schema.get("properties") or {}).items():
-        yield f"{path}.properties[{name}]", property, _field(decl, name, property), ""
+    for name, child in (schema.get("properties") or {}).items():
+        yield f"{path}.properties[{name}]", child, _field(decl, name, child), ""
     for index, one in enumerate(schema.get("allOf") or ()):
         yield f"{path}.allOf[{index}]", {**one, "type": schema.get("type")}, decl, ""
     items = schema.get("items")

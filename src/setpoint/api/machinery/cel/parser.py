@@ -9,14 +9,11 @@ from __future__ import annotations
 from setpoint.api.machinery.cel import macros
 from setpoint.api.machinery.cel.source import CompileError, Issue
 from setpoint.api.machinery.cel.syntax import Call, Entry, Expr, Ident, ListNode, Literal, MapNode, Message, Select
-from setpoint.api.machinery.cel.tokens import END, MAX_INT, MAX_UINT, Token, bytes_value, string_value, tokens
+from setpoint.api.machinery.cel.tokens import END, MAX_INT, MAX_UINT, RESERVED, Token, bytes_value, string_value, tokens
 from setpoint.api.machinery.cel.values import Uint
 
 MAX_SIZE = 100_000
 _STARTS = "'[', '{', '(', *'.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"
-_RESERVED = frozenset(
-    "as break const continue else false for function if import in let loop namespace null package return true var void while".split()
-)
 _LITERAL_WORDS = {"true": True, "false": False, "null": None}
 _LEVELS = {
     "||": 1, "&&": 2, "<": 3, "<=": 3, ">": 3, ">=": 3, "==": 3, "!=": 3, "in": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5,
@@ -164,7 +161,7 @@ class Parser:
             return macros.expand_method(operand, name, opening, args, self.issues) or Call(
                 opening.offset, name.text, args, operand
             )
-        if name.text in _RESERVED:
+        if name.text in RESERVED:
             self._complain(name, f"mismatched input '{name.text}' expecting IDENTIFIER")
             raise _Stop
         return Select(dot.offset, operand, name.text, optional=optional)
@@ -219,7 +216,7 @@ class Parser:
         raise _Stop
 
     def _name(self, token: Token) -> Expr:
-        if token.text in _RESERVED:
+        if token.text in RESERVED:
             self.issues.append(Issue(token.offset, f"reserved identifier: {token.text}"))
         if not self._is("("):
             return Ident(token.offset, token.text)

@@ -6,6 +6,7 @@ Source: Kubernetes' `apiextensions-apiserver/pkg/apiserver/schema/cel/validation
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from setpoint.api.machinery.cel.compiled_rules import CompiledRule, compile_node
@@ -108,7 +109,7 @@ class NodeRules:
         for rule in self._rules():
             if rule.error:
                 run.errors.append(_invalid(path, kind, f"rule compile error: {rule.error}"))
-            elif rule.condition is not None and not (rule.uses_old_self and old is None and not rule.optional_old_self):
+            elif not (rule.uses_old_self and old is None and not rule.optional_old_self):
                 values = _values(rule, self_value, old_value)
                 self._one(run, path, rule, (kind, new), values, ratchet)
 
@@ -116,7 +117,8 @@ class NodeRules:
         self, run: Validation, path: str, rule: CompiledRule, value: tuple[str, Any], values: list[Any], ratchet: Ratchet
     ) -> None:
         kind, new = value
-        assert rule.condition is not None
+        if rule.condition is None:
+            return
         outcome = rule.condition.evaluate(values)
         if outcome.cost > run.budget:
             run.errors.append(_invalid(path, kind, _OUT_OF_BUDGET))
@@ -142,13 +144,13 @@ class NodeRules:
 
 def _property_rules(schema: Schema, spine: Schema, decl: Decl | None) -> Iterator[tuple[str, NodeRules]]:
     properties = spine.get("properties") or {}
-    for name, property in (schema.get("properties") or {}).items():
+    for name, child in (schema.get("properties") or {}).items():
         node = properties.get(name)
         if node is None or decl is None:
             continue
         escaped = escape(name)
         field = decl.fields.get(escaped) if escaped is not None else declare(node)
-        if field is not None and (rules := NodeRules(property, node, field)).any():
+        if field is not None and (rules := NodeRules(child, node, field)).any():
             yield name, rules
 
 
@@ -245,10 +247,8 @@ class Program:
         """`validate`'s errors, and the forgiven ones as texts for warnings."""
         run = Validation()
         ratchet = Ratchet(Correlated(new, old, self._schema)) if old is not None else Ratchet()
-        try:
+        with suppress(OutOfBudget):
             self._rules.validate(run, path, new, old, ratchet)
-        except OutOfBudget:
-            pass
         return run.errors, run.warnings
 
 
@@ -259,7 +259,10 @@ def blocked(errors: list[FieldError]) -> FieldError | None:
     """The note that rules were not run, if what the schema's validation found is of the kind that forbids running them."""
     if not any(error.reason in _BLOCKING for error in errors):
         return None
-    detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+    detail = (
+        "some validation rules were not checked because the object was invalid; "
+        "correct the existing errors to complete validation"
+    )
     return FieldError("FieldValueInvalid", "<nil>", None, detail)
 
 

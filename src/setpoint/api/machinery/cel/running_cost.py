@@ -36,26 +36,26 @@ def _traversal(value: Any) -> int:
 
 
 def _first(factor: float) -> Cost:
-    return lambda args, result: ceiling(size(args[0]) * factor)
+    return lambda args, _: ceiling(size(args[0]) * factor)
 
 
-def _either(args: Sequence[Any], result: Any) -> int:
+def _either(args: Sequence[Any], _: Any) -> int:
     return ceiling(min(size(args[0]), size(args[1])) * CHARACTER)
 
 
-def _pattern(args: Sequence[Any], result: Any) -> int:
+def _pattern(args: Sequence[Any], _: Any) -> int:
     return ceiling((1 + size(args[0])) * CHARACTER) * ceiling(size(args[1]) * PATTERN)
 
 
-def _product(args: Sequence[Any], result: Any) -> int:
+def _product(args: Sequence[Any], _: Any) -> int:
     return size(args[0]) * size(args[1])
 
 
-def _join(args: Sequence[Any], result: Any) -> int:
+def _join(_: Sequence[Any], result: Any) -> int:
     return ceiling(size(result) * 2 * CHARACTER)
 
 
-def _contains(args: Sequence[Any], result: Any) -> int:
+def _contains(args: Sequence[Any], _: Any) -> int:
     return ceiling(size(args[0]) * CHARACTER) * ceiling(size(args[1]) * CHARACTER)
 
 
@@ -67,7 +67,7 @@ _BY_FUNCTION: dict[str, Cost] = {
     ),
     **dict.fromkeys(("replace", "split", "ip.isCanonical"), _first(2 * CHARACTER)),
     **dict.fromkeys(
-        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda args, result: _traversal(args[0])
+        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda args, _: _traversal(args[0])
     ),
     **dict.fromkeys(("find", "findAll"), _pattern),
     **dict.fromkeys(("sets.contains", "sets.intersects"), _product),
@@ -76,16 +76,16 @@ _BY_FUNCTION: dict[str, Cost] = {
 }  # fmt: skip
 _BY_OVERLOAD: dict[str, Cost] = {
     **dict.fromkeys(("string_to_bytes", "bytes_to_string", "string_to_ip", "strings_quote", "string_format"), _first(CHARACTER)),
-    **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda args, result: ceiling(size(args[1]) * CHARACTER)),
+    **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda args, _: ceiling(size(args[1]) * CHARACTER)),
     **dict.fromkeys(("matches", "matches_string"), _pattern),
-    **dict.fromkeys(("add_string", "add_bytes"), lambda args, result: ceiling(size(result) * CHARACTER)),
+    **dict.fromkeys(("add_string", "add_bytes"), lambda _, result: ceiling(size(result) * CHARACTER)),
     **dict.fromkeys(
         ("equals", "not_equals", *(f"{name}_{kind}" for name in ("less", "greater", "less_equals", "greater_equals")
                                    for kind in ("string", "bytes"))),
         _either,
     ),
     "contains_string": _contains,
-    "in_list": lambda args, result: size(args[1]),
+    "in_list": lambda args, _: size(args[1]),
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """What a structural schema's values are in expressions: their type, and how big they can get.
 
-Sources: Kubernetes' `apiserver/pkg/cel/common/schemas.go` (which schemas are visible, estimates of size), `escaping.go` (names) and
-`common/values.go` (values).
+Sources: Kubernetes' `apiserver/pkg/cel/common/schemas.go` (which schemas are visible, estimates of size), `escaping.go` (names)
+and `common/values.go` (values).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from setpoint.api.machinery.cel.tokens import RESERVED
 from setpoint.api.machinery.cel.types import (
     BOOL,
     BYTES,
@@ -35,9 +36,6 @@ Schema = Mapping[str, Any]
 Convert = Callable[[Any], Any]
 
 MAX_REQUEST = 3 * 1024 * 1024
-_RESERVED = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void while".split()
-)
 _name = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*").fullmatch
 _special = re.compile(r"__|[./-]")
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
@@ -66,7 +64,7 @@ class Decl(Struct, frozen=True, eq=False):
 
 def escape(name: str) -> str | None:
     """A field's name in expressions; nothing if it cannot be named there."""
-    if name in _RESERVED:
+    if name in RESERVED:
         return f"__{name}__"
     return _special.sub(lambda found: _ESCAPES[found[0]], name) if _name(name) else None
 
@@ -115,13 +113,13 @@ def _max_length(schema: Schema) -> int:
 
 
 def _string(schema: Schema) -> Decl:
-    format = schema.get("format") or ""
-    if format == "byte":
+    form = schema.get("format") or ""
+    if form == "byte":
         limit = schema.get("maxLength")
         return Decl(BYTES, 2, MAX_REQUEST - 2 if limit is None else max(limit, 0), convert=_decoded)
-    if format in _FORMATS:
-        type, shortest, longest = _FORMATS[format]
-        return Decl(type, shortest, longest, convert=_duration if format == "duration" else _time)
+    if form in _FORMATS:
+        kind, shortest, longest = _FORMATS[form]
+        return Decl(kind, shortest, longest, convert=_duration if form == "duration" else _time)
     if schema.get("maxLength") is None and (words := schema.get("enum")):
         return Decl(STRING, 2, max((len(word.encode()) for word in words if isinstance(word, str)), default=0))
     return Decl(STRING, 2, _max_length(schema))
@@ -184,8 +182,8 @@ def _object(schema: Schema) -> Decl | None:
     written: dict[str, str] = {}
     converts: dict[str, Convert] = {}
     size = 2
-    for name, property in (schema.get("properties") or {}).items():
-        field = declare(property)
+    for name, child in (schema.get("properties") or {}).items():
+        field = declare(child)
         if field is None:
             continue
         if (escaped := escape(name)) is not None:
@@ -193,7 +191,7 @@ def _object(schema: Schema) -> Decl | None:
             written[escaped] = name
         if field.convert is not None:
             converts[name] = field.convert
-        if name in required and property.get("default") is None:
+        if name in required and child.get("default") is None:
             size += len(name) + field.min_size + 4
     scope = ObjectScope("object", {name: field.type for name, field in fields.items()}, written)
     return Decl(object_type(scope), size, fields=fields, convert=_object_conversion(converts))

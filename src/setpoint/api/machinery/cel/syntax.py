@@ -16,11 +16,15 @@ class Node(Struct, eq=False):
 
 
 class Literal(Node):
+    """A value written out."""
+
     value: Any
     type: Type = DYN
 
 
 class Ident(Node):
+    """A variable, or a type's name."""
+
     name: str
     type: Type = DYN
 
@@ -46,18 +50,24 @@ class Call(Node):
 
 
 class ListNode(Node):
+    """`[a, ?b]`; `optional` are the places of entries that may be absent."""
+
     items: list[Expr]
     optional: frozenset[int] = frozenset()
     type: Type = DYN
 
 
 class Entry(Node):
+    """A key and its value in a map."""
+
     key: Expr
     value: Expr
     optional: bool = False
 
 
 class MapNode(Node):
+    """`{key: value}`."""
+
     entries: list[Entry]
     type: Type = DYN
 
@@ -72,8 +82,8 @@ class Message(Node):
 class Fold(Node):
     """A macro over a range, or `cel.bind` (whose range is the bound value).
 
-    `kind` is the macro's name; `names` its one or two variables; `condition` the predicate of `all`, `exists`, `filter` and of the
-    filtered `map`; `result` what `map` and the transforms make, and the body of `bind`; `key` that of `transformMapEntry`'s pair.
+    `kind` is the macro's name; `names` its one or two variables; `condition` the predicate of `all`, `exists`, `filter` and of
+    the filtered `map`; `result` what `map` and the transforms make, and the body of `bind`.
     """
 
     kind: str

@@ -12,6 +12,11 @@ from msgspec import Struct
 from setpoint.api.machinery.cel.source import Issue
 
 END = "<EOF>"
+#: no identifiers
+RESERVED = frozenset((
+    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace",
+    "null", "package", "return", "true", "var", "void", "while",
+))  # fmt: skip
 MAX_INT, MIN_INT, MAX_UINT = 2**63 - 1, -(2**63), 2**64 - 1
 
 _string = (

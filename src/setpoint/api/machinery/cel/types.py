@@ -83,18 +83,19 @@ class Mappings:
         self._known: dict[Type, Type] = {}
 
     def resolve(self, type: Type) -> Type:
-        while type.name == "param" and type in self._known:
-            type = self._known[type]
-        return type
+        found = type
+        while found.name == "param" and found in self._known:
+            found = self._known[found]
+        return found
 
     def applied(self, type: Type, *, free: Type | None = None) -> Type:
         """`type` with all that is known put in; what is still unknown becomes `free`, if given."""
-        type = self.resolve(type)
-        if type.name == "param" and free is not None:
+        known = self.resolve(type)
+        if known.name == "param" and free is not None:
             return free
-        if not type.params:
-            return type
-        return Type(type.name, tuple(self.applied(param, free=free) for param in type.params), type.scope)
+        if not known.params:
+            return known
+        return Type(known.name, tuple(self.applied(param, free=free) for param in known.params), known.scope)
 
     def assignable(self, wanted: list[Type], given: list[Type]) -> bool:
         """Whether all arguments fit their parameters; what was learnt stays only if they do."""
@@ -133,8 +134,8 @@ class Mappings:
         return True
 
     def _occurs(self, param: Type, type: Type) -> bool:
-        type = self.resolve(type)
-        return type == param or any(self._occurs(param, inner) for inner in type.params)
+        known = self.resolve(type)
+        return known == param or any(self._occurs(param, inner) for inner in known.params)
 
     @staticmethod
     def _is_dyn(type: Type) -> bool:

@@ -1,12 +1,12 @@
 """The values that expressions work on.
 
-int, double, bool, string, bytes, null, list and map are Python's int, float, bool, str, bytes, None, list and dict; the others are
-here. Equality is CEL's own (numbers compare across their types, a bool is no number), so use `equal`, not `==`.
+int, double, bool, string, bytes, null, list and map are Python's int, float, bool, str, bytes, None, list and dict; the others
+are here. Equality is CEL's own (numbers compare across their types, a bool is no number), so use `equal`, not `==`.
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from msgspec import Struct
 NANO = 10**9
 _MAX_INT64 = 2**63 - 1
 _MIN_SECONDS, _MAX_SECONDS = -62135596800, 253402300799
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class CelError(Exception):
@@ -44,8 +44,8 @@ class Timestamp(Struct, frozen=True, order=True):
 
     nanos: int
 
-    def moment(self) -> datetime.datetime:
-        return _EPOCH + datetime.timedelta(seconds=self.nanos // NANO)
+    def moment(self) -> dt.datetime:
+        return _EPOCH + dt.timedelta(seconds=self.nanos // NANO)
 
 
 class Duration(Struct, frozen=True, order=True):
@@ -157,7 +157,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
         return None
     year, month, day, hour, minute, second = (int(found[index]) for index in range(1, 7))
     try:
-        moment = datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.UTC)
+        moment = dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC)
     except ValueError:
         return None
     nanos = int((found[7] or "0")[:9].ljust(9, "0"))

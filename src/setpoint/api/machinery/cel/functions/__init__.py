@@ -1,6 +1,7 @@
 """What each overload does, by its id (the ids are those of `declarations`).
 
-An implementation gets values of the declared types and gives back a value; what cannot be done is a CelError with cel-go's message.
+An implementation gets values of the declared types and gives back a value; what cannot be done is a CelError with cel-go's
+message.
 Operators whose arguments are not all evaluated (`&&`, `||`, `?:`) are the compiler's.
 """
 
@@ -29,4 +30,4 @@ def implementations() -> dict[str, Implementation]:
     )
 
     modules = (operators, conversions, times, strings, collections, network, numbers, versions, formats)
-    return {id: function for module in modules for id, function in module.OVERLOADS.items()}
+    return {overload: function for module in modules for overload, function in module.OVERLOADS.items()}

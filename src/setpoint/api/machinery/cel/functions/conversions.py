@@ -137,7 +137,8 @@ def _same(value: Any) -> Any:
 
 
 OVERLOADS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("size_bytes", "size_list", "size_map", "size_string", "bytes_size", "list_size", "map_size", "string_size"), len),
+    **{f"size_{kind}": len for kind in ("bytes", "list", "map", "string")},
+    **{f"{kind}_size": len for kind in ("bytes", "list", "map", "string")},
     **dict.fromkeys(
         (
             "to_dyn", "bool_to_bool", "bytes_to_bytes", "double_to_double", "duration_to_duration", "int64_to_int64",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import datetime
+import datetime as dt
 import re
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +46,7 @@ def _byte(text: str) -> list[str]:
 
 def _date(text: str) -> list[str]:
     try:
-        datetime.date.fromisoformat(text)
+        dt.date.fromisoformat(text)
     except ValueError:
         return ["invalid date"]
     return [] if len(text) == len("2006-01-02") else ["invalid date"]

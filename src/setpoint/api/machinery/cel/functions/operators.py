@@ -1,4 +1,7 @@
-"""Arithmetic that refuses to overflow, comparison, membership and indexing. Source: the CEL specification and cel-go's `common/types`."""
+"""Arithmetic that refuses to overflow, comparison, membership, indexing.
+
+Source: the CEL specification and cel-go's `common/types`.
+"""
 
 from __future__ import annotations
 

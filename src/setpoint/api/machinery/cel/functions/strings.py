@@ -19,7 +19,8 @@ _QUOTES = {
     ord("\a"): "\\a", ord("\b"): "\\b", ord("\f"): "\\f", ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", ord("\v"): "\\v",
     ord("\\"): "\\\\", ord('"'): '\\"',
 }  # fmt: skip
-_WHITE = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+#: what Go trims: Unicode's white space
+_WHITE = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _MAX_PRECISION = 1000
 
 
@@ -184,34 +185,36 @@ def _hexadecimal(verb: str, value: Any) -> str:
 
 def _shown(value: Any) -> str:
     """A value as `%s` shows it."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return value
-        case bytes():
-            return value.decode(errors="replace")
-        case Uint():
-            return str(int(value))
-        case int():
-            return str(value)
-        case float():
-            return double_text(value).replace("+Inf", "Infinity").replace("-Inf", "-Infinity")
-        case Timestamp():
-            return timestamp_text(value)
-        case Duration():
-            return seconds_text(value)
-        case TypeValue():
-            return value.name
-        case list():
-            return "[" + ", ".join(map(_shown, value)) + "]"
-        case dict():
-            return "{" + ", ".join(sorted(f"{_shown(key)}: {_shown(one)}" for key, one in value.items())) + "}"
-    raise CelError(
-        "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types"
-    )
+    show = _SHOWN.get(type(value))
+    if show is None and isinstance(value, list):
+        show = _SHOWN[list]
+    if show is None:
+        raise CelError(
+            "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types"
+        )
+    return show(value)
+
+
+def _pairs(value: dict[Any, Any]) -> str:
+    return "{" + ", ".join(sorted(f"{_shown(key)}: {_shown(one)}" for key, one in value.items())) + "}"
+
+
+_SHOWN: dict[type, Callable[[Any], str]] = {
+    type(None): lambda _: "null",
+    bool: lambda value: "true" if value else "false",
+    str: str,
+    bytes: lambda value: value.decode(errors="replace"),
+    int: str,
+    Uint: lambda value: str(int(value)),
+    float: lambda value: (
+        double_text(value).replace("Inf", "Infinity").replace("+", "", 1) if math.isinf(value) else double_text(value)
+    ),
+    Timestamp: timestamp_text,
+    Duration: seconds_text,
+    TypeValue: lambda value: value.name,
+    list: lambda value: "[" + ", ".join(map(_shown, value)) + "]",
+    dict: _pairs,
+}
 
 
 OVERLOADS: dict[str, Callable[..., Any]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from setpoint.api.machinery.cel.values import NANO, CelError, Duration, Timestamp
 
 _offset = re.compile(r"([+-]?)(\d\d):(\d\d)").fullmatch
-_PARTS: dict[str, Callable[[datetime.datetime], int]] = {
+_PARTS: dict[str, Callable[[dt.datetime], int]] = {
     "year": lambda moment: moment.year,
     "month": lambda moment: moment.month - 1,
     "day_of_year": lambda moment: moment.timetuple().tm_yday - 1,
@@ -23,11 +23,11 @@ _PARTS: dict[str, Callable[[datetime.datetime], int]] = {
 }
 
 
-def _zone(name: str) -> datetime.tzinfo:
+def _zone(name: str) -> dt.tzinfo:
     found = _offset(name)
     if found is not None:
-        shift = datetime.timedelta(hours=int(found[2]), minutes=int(found[3]))
-        return datetime.timezone(-shift if found[1] == "-" else shift)
+        shift = dt.timedelta(hours=int(found[2]), minutes=int(found[3]))
+        return dt.timezone(-shift if found[1] == "-" else shift)
     import zoneinfo
 
     try:
@@ -36,22 +36,22 @@ def _zone(name: str) -> datetime.tzinfo:
         raise CelError(f"unknown time zone {name}") from None
 
 
-def _at(value: Timestamp, zone: str) -> datetime.datetime:
+def _at(value: Timestamp, zone: str) -> dt.datetime:
     try:
         return value.moment().astimezone(_zone(zone))
     except (OverflowError, ValueError):
         raise CelError("timestamp overflow") from None
 
 
-def _part(take: Callable[[datetime.datetime], int]) -> Callable[[Timestamp], int]:
+def _part(take: Callable[[dt.datetime], int]) -> Callable[[Timestamp], int]:
     return lambda value: take(value.moment())
 
 
-def _part_in_zone(take: Callable[[datetime.datetime], int]) -> Callable[[Timestamp, str], int]:
+def _part_in_zone(take: Callable[[dt.datetime], int]) -> Callable[[Timestamp, str], int]:
     return lambda value, zone: take(_at(value, zone))
 
 
-def _milliseconds(value: Timestamp, zone: str = "") -> int:
+def _milliseconds(value: Timestamp, _zone: str = "") -> int:
     return value.nanos % NANO // 10**6
 
 
