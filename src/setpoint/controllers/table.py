@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from setpoint.controllers import (
+    disruption_budget,
     garbage_collector,
     namespace,
     node_lifecycle,
@@ -39,6 +40,7 @@ def _certificates(context: Context) -> Component | None:
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "certificatesigningrequest-signing-controller": _certificates,
     "deployment-controller": _deployment,
+    "disruption-controller": disruption_budget.new,
     "garbage-collector-controller": garbage_collector.new,
     "namespace-controller": namespace.new,
     "node-lifecycle-controller": node_lifecycle.new,

@@ -79,7 +79,7 @@ async def _ask_budget(call: Call, pod: Object, *, dry_run: bool) -> None:
     if len(found) > 1:
         raise StatusError(
             500,
-            "InternalError",
+            "",  # Kubernetes gives none
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
         )
     if found and not _unready_may_go(found[0], pod):
