@@ -118,7 +118,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
     budgets, pods = context.informers.of(PODDISRUPTIONBUDGETS), context.informers.of(PODS)
     scales = Scales(context.informers)
     reconciler = BudgetReconciler(context, scales, context.recorder(_RECORDER))
-    informers = (budgets, pods, *scales.informers.values())
+    informers: list[Informer[Any]] = [budgets, pods, *scales.informers.values()]
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=informers)
 
     def budget_changed(_: str, __: PodDisruptionBudget | None, changed: PodDisruptionBudget | None) -> None:
