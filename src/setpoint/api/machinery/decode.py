@@ -155,12 +155,12 @@ def _read_yaml(body: bytes, node: Node | None, validation: str, expected: Expect
 def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN, empties: bool = False) -> Decoded:
     """An object that a strategic merge patch has made, judged as if it had come as a body. Raises DecodeError.
 
-    Its fields have no order of their own: Kubernetes sorts the complaints.
+    Its fields have no order of their own: Kubernetes sorts the complaints. A whole number may have been written with a point.
     """
     try:
         return Decoded(_fitted(obj, node, empties=empties))
     except ValueError:
-        found = _read_slowly(orjson.dumps(obj), node, WARN, None, empties=empties)
+        found = _read_slowly(orjson.dumps(_as_doubles(obj)), node, WARN, None, empties=empties)
     complaints = sorted(found.warnings)
     if complaints and validation == STRICT:
         raise DecodeError(f"strict decoding error: {', '.join(complaints)}")

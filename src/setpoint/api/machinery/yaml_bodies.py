@@ -6,6 +6,8 @@ counts. Aliases are expanded under the reader's own limit, so that a small body 
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from typing import Any
 
@@ -13,7 +15,7 @@ import orjson
 import yaml
 
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
-_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "of", "Of", "OFF")
+_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
 _BOOLEANS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _float = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").fullmatch
@@ -21,6 +23,8 @@ _decimal = re.compile(r"[-+]?(0|[1-9][0-9]*)").fullmatch
 _based = re.compile(r"([-+]?)0(?:([xX])([0-9a-fA-F]+)|([bB])([01]+)|[oO]?([0-7]+))").fullmatch
 _STRING = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_BINARY = "tag:yaml.org,2002:binary"
+_INFINITE = {".inf": "+Inf", "+.inf": "+Inf", "-.inf": "-Inf", ".nan": "NaN"}
 _LOW, _HIGH = 400_000, 4_000_000
 
 
@@ -44,14 +48,23 @@ def _to_json(body: bytes) -> tuple[bytes, list[str]]:
         if "expected a single document" in str(error):
             node = next(iter(yaml.compose_all(body, Loader=yaml.SafeLoader)))
         else:
-            raise YamlComplaint(f"yaml: {_marked(error)}") from error
+            raise YamlComplaint(f"yaml: {_unknown_anchor(error, body) or _marked(error)}") from error
     except yaml.YAMLError as error:
-        raise YamlComplaint(f"yaml: {error}") from error
+        raise YamlComplaint(f"yaml: {getattr(error, 'reason', error)}") from error
     value = reader.value(node) if node is not None else None
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS), reader.repeated
     except TypeError as error:
         raise YamlComplaint("exceeded max depth") from error
+
+
+def _unknown_anchor(error: yaml.MarkedYAMLError, body: bytes) -> str:
+    """The complaint about an alias that nothing stands for; empty for every other error."""
+    if error.problem_mark is None or "undefined alias" not in (error.problem or ""):
+        return ""
+    line = body.decode(errors="replace").splitlines()[error.problem_mark.line]
+    found = re.search(r"\*([\w-]+)", line[error.problem_mark.column :])
+    return f"unknown anchor '{found[1] if found else ''}' referenced"
 
 
 def _marked(error: yaml.MarkedYAMLError) -> str:
@@ -137,7 +150,9 @@ def _allowed(count: int) -> float:
 def scalar(node: yaml.ScalarNode) -> Any:
     """The value of a plain word or a quoted text."""
     text = str(node.value)
-    if node.style in {"'", '"', "|", ">"} or node.tag == "!":
+    if node.tag == _BINARY:
+        return _binary(text)
+    if not node.tag.startswith("tag:yaml.org,2002:") or (node.tag == _STRING and node.style in {"'", '"', "|", ">"}):
         return text
     if node.tag == _STRING and _explicit(node):
         return text
@@ -146,6 +161,13 @@ def scalar(node: yaml.ScalarNode) -> Any:
     if text in _BOOLEANS:
         return _BOOLEANS[text]
     return _numeric(text)
+
+
+def _binary(text: str) -> str:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode(errors="replace")
+    except binascii.Error as error:
+        raise YamlComplaint("yaml: !!binary value contains invalid base64 data") from error
 
 
 def _explicit(node: yaml.ScalarNode) -> bool:
@@ -163,11 +185,11 @@ def _numeric(text: str) -> Any:
         return _bounded(int(based[1] + digits, base))
     if plain and _float(plain):
         value = float(plain)
-        if value in {float("inf"), float("-inf")}:
-            raise YamlComplaint(f"json: unsupported value: {'+' if value > 0 else '-'}Inf")
+        if value in {float("inf"), float("-inf")}:  # beyond a double, and so no number
+            return text
         return int(value) if value.is_integer() and abs(value) < 1e21 else value
-    if text.lower() in {".inf", "+.inf", "-.inf", ".nan"}:
-        raise YamlComplaint(f"json: unsupported value: {text.lower().replace('.', '')}")
+    if text.lower() in _INFINITE:
+        raise YamlComplaint(f"json: unsupported value: {_INFINITE[text.lower()]}")
     return text
 
 
