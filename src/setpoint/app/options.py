@@ -31,7 +31,8 @@ class Timings(Struct, frozen=True):
 class Options(Struct, frozen=True):
     """How a cluster on this machine is made.
 
-    `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here.
+    `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here;
+    `pod_network` is auto (a network per pod, where root may make one) or host.
     `kubernetes_version` is the minor whose kinds, versions and fields are served.
     """
 
@@ -42,6 +43,7 @@ class Options(Struct, frozen=True):
     merge: bool = False
     nodes: int = 1
     runtime: str = "process"
+    pod_network: str = "auto"
     store: str = "sqlite"
     split: bool = False
     token_auth_file: Path | None = None

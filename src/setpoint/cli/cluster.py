@@ -31,6 +31,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     merge: Annotated[bool, typer.Option("--merge", help="Add a context to the user's kubeconfig, too.")] = False,
     nodes: Annotated[int, typer.Option(min=0, help="How many nodes run on this machine.")] = 1,
     runtime: Annotated[str, typer.Option(help="process or simulated.")] = "process",
+    pod_network: Annotated[str, typer.Option(help="auto (a network per pod where root may make one) or host.")] = "auto",
     store: Annotated[str, typer.Option(help="sqlite or memory.")] = "sqlite",
     split: Annotated[bool, typer.Option("--split", help="One process per part instead of one for all.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Return once it is ready; end it with `setpoint down`.")] = False,
@@ -57,6 +58,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     if port is not None and not 0 <= port <= 65535:
         raise StartError(f"--port {port}: choose 0 to 65535")
     _check(runtime, ("process", "simulated"), "--runtime")
+    _check(pod_network, ("auto", "host"), "--pod-network")
     _check(store, ("sqlite", "memory"), "--store")
     if kubernetes_version != DEFAULT_MINOR:
         _check(kubernetes_version, _minors(), "--kubernetes-version")
@@ -68,6 +70,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         merge=merge,
         nodes=nodes,
         runtime=runtime,
+        pod_network=pod_network,
         store=store,
         split=split,
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
@@ -95,6 +98,7 @@ def node(
     token: Annotated[str, typer.Option(envvar="SETPOINT_TOKEN", help="Needed the first time.", show_default=False)] = "",
     name: Annotated[str, typer.Option(help="The node's name.  [default: the host's]")] = "",
     data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.", show_default=False)] = None,
+    pod_network: Annotated[str, typer.Option(help="auto (a network per pod where root may make one) or host.")] = "auto",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
 ) -> None:
     """Make this machine a node of another machine's cluster, until Ctrl-C or SIGTERM."""
@@ -104,7 +108,7 @@ def node(
     from setpoint.app.join import JoinOptions
 
     chosen = name or socket.gethostname().lower()
-    options = Options(data_dir=(data_dir or default_data_dir()).absolute(), nodes=0)
+    options = Options(data_dir=(data_dir or default_data_dir()).absolute(), nodes=0, pod_network=pod_network)
     run.joined(JoinOptions(server, token, ca_file.absolute(), chosen, options), log_level)
 
 
