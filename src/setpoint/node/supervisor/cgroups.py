@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from setpoint.node.supervisor import procfs
+
 _EVENTS = ("memory.events", "memory.oom_control")  # version 2, version 1
 _PATIENCE = 1.0  # seconds for the kernel to let go of what was killed
 
@@ -44,6 +46,25 @@ def oom_killed(directories: Sequence[str]) -> bool:
             if int(counts.get("oom_kill", "0")) > 0:
                 return True
     return False
+
+
+def members(directories: Sequence[str]) -> list[int]:
+    """Every process in them and below."""
+    found: list[int] = []
+    for top in directories:
+        for place, _, _ in os.walk(top):
+            try:
+                with open(os.path.join(place, "cgroup.procs"), encoding="ascii") as file:
+                    found += [int(line) for line in file]
+            except OSError:
+                continue
+    return found
+
+
+def end(directories: Sequence[str]) -> None:
+    """Kill whatever is in them, however well it hides, and remove them."""
+    procfs.kill_until_none(lambda: members(directories), _PATIENCE)
+    remove(directories)
 
 
 def remove(directories: Sequence[str], seconds: float = _PATIENCE) -> None:

@@ -248,7 +248,7 @@ class ProcessRuntime:
             with contextlib.suppress(OSError):
                 await network.disconnect(self._template, self._network, address)
         if self._cgroups is not None:
-            await asyncio.get_running_loop().run_in_executor(None, groups.remove, self._cgroups.pod(pod_uid))
+            await asyncio.get_running_loop().run_in_executor(None, groups.end, self._cgroups.pod(pod_uid))
         self._addresses.release(pod_uid)
 
     async def _clear(self, pod_uid: str, directory: str) -> None:
