@@ -227,5 +227,7 @@ async def test_b44_neither_surge_nor_unavailability_is_refused(api: Any, literal
 async def test_an_applied_value_that_its_field_cannot_hold(api: Any, fields: dict[str, Any]) -> None:
     applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, **fields}
     refused = await api(f"PATCH {CONFIGMAPS}/m?fieldManager=f", applied, code=500, content_type=APPLY)
-    assert refused["message"].startswith("failed to convert new object (ns1/m; v1, Kind=ConfigMap) to proper version: ")
+    kind = "/v1, Kind=ConfigMap"
+    expected = f"failed to convert new object (/m; {kind}) to proper version: unable to convert unstructured object to {kind}: "
+    assert refused["message"].startswith(expected)
     assert (await api(f"GET {CONFIGMAPS}"))["items"] == []

@@ -276,7 +276,7 @@ def test_yaml_aliases_are_bounded() -> None:
     assert "contains itself" in complaint("a: &a [*a]", media=YAML)
 
 
-@pytest.mark.parametrize("body", ["<<: 5", "a: 1e400", "a: \x00", "- " * 50_000, "[" * 50_000, "? [a]\n: b", "a: .inf"])
+@pytest.mark.parametrize("body", ["<<: 5", "a: \x00", "- " * 50_000, "[" * 50_000, "? [a]\n: b", "a: .inf"])
 def test_yaml_that_becomes_no_json(body: str) -> None:
     assert "unrecognized" in complaint(body, media=YAML)
     with pytest.raises(decode.DecodeError, match="error converting YAML to JSON: "):

@@ -153,18 +153,26 @@ def _read_yaml(body: bytes, node: Node | None, validation: str, expected: Expect
 
 
 def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN, empties: bool = False) -> Decoded:
-    """An object that a strategic merge patch has made, judged as if it had come as a body. Raises DecodeError.
+    """An object that a strategic merge patch or an apply has made, judged as if it had come as a body. Raises DecodeError.
 
     Its fields have no order of their own: Kubernetes sorts the complaints. A whole number may have been written with a point.
     """
     try:
         return Decoded(_fitted(obj, node, empties=empties))
     except ValueError:
-        found = _read_slowly(orjson.dumps(_as_doubles(obj)), node, WARN, None, empties=empties)
+        found = _again(orjson.dumps(go_numbers(obj)), node, empties=empties)
     complaints = sorted(found.warnings)
     if complaints and validation == STRICT:
         raise DecodeError(f"strict decoding error: {', '.join(complaints)}")
     return Decoded(found.obj, complaints if validation != IGNORE else [])
+
+
+def _again(text: bytes, node: Node | None, *, empties: bool) -> Decoded:
+    try:
+        return _read_slowly(text, node, WARN, None, empties=empties)
+    except DecodeError as error:
+        where = "error decoding from json: " if str(error).startswith("illegal base64") else ""
+        raise DecodeError(f"{where}{error}") from error
 
 
 def fast(body: bytes) -> dict[str, Any] | None:
@@ -195,19 +203,19 @@ def _fitted(obj: dict[str, Any], node: Node | None, *, empties: bool) -> dict[st
         return obj
     fitted = canonical.fit(obj, node, empties=empties)
     if not node.builtin:
-        _as_doubles(fitted)
+        go_numbers(fitted)
     return fitted
 
 
-def _as_doubles(value: Any) -> Any:
+def go_numbers(value: Any) -> Any:
     """Free JSON as Go holds it: integers beyond int64 are doubles, whole doubles are written without a point."""
     if type(value) is dict:
         for name, found in value.items():
             if type(found) is not str:
-                value[name] = _as_doubles(found)
+                value[name] = go_numbers(found)
     elif type(value) is list:
         for index, found in enumerate(value):
-            value[index] = _as_doubles(found)
+            value[index] = go_numbers(found)
     elif type(value) is float:
         return int(value) if value.is_integer() and abs(value) < 1e21 else value
     elif type(value) is int and not -(2**63) <= value < 2**63:

@@ -7,7 +7,7 @@ Source: apiserver `endpoints/handlers/patch.go` (applyPatcher), KEP-555.
 from __future__ import annotations
 
 from setpoint.api.machinery import decode
-from setpoint.api.machinery.fields.applying import metadata_of
+from setpoint.api.machinery.fields.applying import kind_of, metadata_of
 from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
@@ -56,9 +56,24 @@ def _converted(call: Call, merged: Object) -> Object:
     try:
         return call.bodies.canonical(merged, call.resource, call.version)
     except ValueError as error:
-        info, kind = call.info, f"{merged.get('apiVersion')}, Kind={merged.get('kind')}"
-        what = f"({info.namespace}/{info.name}; {kind})"
-        raise StatusError(500, "", f"failed to convert new object {what} to proper version: {error}") from error
+        kind, metadata = kind_of(merged), metadata_of(merged)
+        what = f"({metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {kind})"
+        detail = f"unable to convert unstructured object to {kind}: {_misfit(call, merged) or error}"
+        raise StatusError(500, "", f"failed to convert new object {what} to proper version: {detail}") from error
+
+
+def _misfit(call: Call, merged: Object) -> str | None:
+    """What does not fit its Go type, in Kubernetes' words."""
+    from setpoint.api.machinery.patch import restore
+
+    node = call.bodies.node(call.resource, call.version)
+    if found := restore.complaint(merged, node):
+        return found
+    try:
+        decode.check(merged, node)
+    except decode.DecodeError as error:
+        return str(error)
+    return None
 
 
 def read(call: Call, validation: str) -> Object:
@@ -72,4 +87,4 @@ def read(call: Call, validation: str) -> Object:
         raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{listed}")
     if validation != decode.IGNORE:
         call.warnings += found.warnings
-    return found.obj
+    return decode.go_numbers(found.obj)

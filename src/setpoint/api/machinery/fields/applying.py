@@ -89,7 +89,12 @@ def _name(obj: Json) -> str:
     """`ns/name; /v1, Kind=ConfigMap`."""
     metadata = metadata_of(obj)
     place = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
-    return f"{place}; {_group_version(obj['apiVersion'])}, Kind={obj['kind']}"
+    return f"{place}; {kind_of(obj)}"
+
+
+def kind_of(obj: Json) -> str:
+    """`apps/v1, Kind=Deployment`, `/v1, Kind=Pod`."""
+    return f"{_group_version(obj['apiVersion'])}, Kind={obj['kind']}"
 
 
 def _owners(live: Json | None, whole: Shape, node: Node, write: Write) -> Managed:
