@@ -87,4 +87,5 @@ def read(call: Call, validation: str) -> Object:
         raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{listed}")
     if validation != decode.IGNORE:
         call.warnings += found.warnings
-    return decode.go_numbers(found.obj)
+    decode.go_numbers(found.obj)
+    return found.obj
