@@ -334,7 +334,8 @@ class Agent:
 
 def process_runtime(options: AgentOptions, template: Template | None = None) -> Runtime:
     """Containers as processes of this host."""
-    from setpoint.node.runtimes.process.runtime import ProcessRuntime, Settings
+    from setpoint.node.runtimes.process.rights import Settings
+    from setpoint.node.runtimes.process.runtime import ProcessRuntime
 
     settings = Settings(
         directory=str(options.directory),

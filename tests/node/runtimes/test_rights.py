@@ -18,7 +18,8 @@ from setpoint.kit.clock import RealClock
 from setpoint.kit.tasks import Tasks
 from setpoint.node.runtime import ContainerInfo, ContainerSpec, Description, ExecSpec, Limits, SandboxSpec, own_network
 from setpoint.node.runtimes.process.addresses import FIRST_USER
-from setpoint.node.runtimes.process.runtime import ProcessRuntime, Settings
+from setpoint.node.runtimes.process.rights import Settings
+from setpoint.node.runtimes.process.runtime import ProcessRuntime
 from setpoint.node.supervisor import network, procfs
 
 pytestmark = pytest.mark.skipif(

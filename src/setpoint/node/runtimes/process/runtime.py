@@ -7,8 +7,6 @@ import contextlib
 import os
 import platform
 import secrets
-import socket
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,18 +30,13 @@ from setpoint.node.runtime import (
     SandboxSpec,
     Session,
     Usage,
-    own_network,
 )
-from setpoint.node.runtimes.process import aliases, cgroups, network
-from setpoint.node.runtimes.process.addresses import Addresses, user_of
-from setpoint.node.runtimes.process.cgroups import Cgroups
-from setpoint.node.runtimes.process.forward import ApiForward
+from setpoint.node.runtimes.process import aliases
 from setpoint.node.runtimes.process.isolation import Isolation
-from setpoint.node.runtimes.process.network import Network
-from setpoint.node.runtimes.process.session import ProcessSession, Streams
+from setpoint.node.runtimes.process.rights import Rights, Settings
+from setpoint.node.runtimes.process.session import ProcessSession, Streams, pipes, terminal
 from setpoint.node.runtimes.process.supervisor_client import SupervisorClient, SupervisorGone, stands
 from setpoint.node.runtimes.process.template import Template
-from setpoint.node.supervisor import cgroups as groups
 from setpoint.node.supervisor import procfs, records
 
 log = logs.get_logger("node.process")
@@ -51,21 +44,6 @@ HELP = (
     "this node runs processes of the host and pulls no images: give the container a command (a program that is on the host), "
     "or run the pod on a node with a container runtime"
 )
-
-
-class Settings(Struct, frozen=True):
-    """What the runtime gives pods where it may. `directory` is the node's; `network` is auto or host; `users` and `cgroups` say
-    whether pods get a user and limits of their own, `max_pids` limits a pod's processes. Pods with networks of their own find
-    the API server, which listens at `api`, at `service`.
-    """
-
-    directory: str = ""
-    network: str = "host"
-    users: bool = False
-    cgroups: bool = False
-    max_pids: int = 0
-    api: tuple[str, int] = ("", 0)
-    service: tuple[str, int] = ("", 0)
 
 
 NOTHING_MORE = Settings()
@@ -96,70 +74,27 @@ class ProcessRuntime:
         self.on_sandbox_lost: SandboxLostHandler = lambda _: None
         self.isolation = Isolation("none")
         self._wanted_isolation = isolation
-        self._host_address = host_address
-        self._addresses = Addresses(cidr)
         self._template = template or Template()
         self._pods: dict[str, _Pod] = {}
-        self._settings = settings
-        self._network: Network | None = None
-        self._cgroups: Cgroups | None = None
-        self._api = ApiForward(*settings.api)
+        self._rights = Rights(settings, self._template, host_address, cidr)
 
     async def start(self) -> Description:
         self.isolation = found = await self._template.isolation(self._wanted_isolation)
-        complaints = {}
-        if self._settings.network == "auto":
-            self._network, lacking = await network.prepare(self._template, self._settings.directory)
-            if self._network is not None:
-                self._addresses = Addresses(self._network.range)
-                if not self._network.out:
-                    complaints["NoWayOut"] = network.NO_WAY_OUT
-            else:
-                complaints["HostNetwork"] = f"pods are on the host's network, with loopback addresses: {lacking}"
-        if self._settings.cgroups and self._is_root:
-            self._cgroups = await self._find_cgroups()
-            if self._cgroups.warning:
-                complaints["NoLimits"] = self._cgroups.warning
-        for reason, message in complaints.items():
-            # what an ordinary user or an ordinary host cannot have is no fault of anything
-            (log.warning if self._is_root and reason != "NoWayOut" else log.info)(message)
-        kind = "pod" if self._network is not None else "host"
-        return Description("process", platform.release(), found.mode, found.warning, kind, complaints)
-
-    async def _find_cgroups(self) -> Cgroups:
-        """What may be used of control groups, and what an earlier agent left of them taken away."""
-
-        def find() -> Cgroups:
-            found = cgroups.find(self._settings.directory, self._settings.max_pids)
-            groups.sweep(found.node())
-            return found
-
-        return await asyncio.get_running_loop().run_in_executor(None, find)
-
-    @property
-    def _is_root(self) -> bool:
-        return sys.platform == "linux" and os.geteuid() == 0
+        complaints = await self._rights.find()
+        return Description("process", platform.release(), found.mode, found.warning, self._rights.network, complaints)
 
     async def close(self) -> None:
-        self._api.close()
         for pod in self._pods.values():
             pod.client.close()
         self._pods.clear()
-        if self._network is not None:
-            with contextlib.suppress(OSError):
-                await network.remove(self._template, self._network)
-        if self._cgroups is not None:
-            groups.remove(self._cgroups.node(), 0)
+        await self._rights.close()
         await self._template.close()
 
     async def serve(self, clock: Clock) -> None:
-        await self._api.run(clock)
+        await self._rights.api.run(clock)
 
     def user_of(self, pod_uid: str, directory: str) -> int | None:
-        """One of the pod's own where its view of the files is: the node's directory is closed to every other user."""
-        if not (self._settings.users and self._is_root and self.isolation.mode == "mounts"):
-            return None
-        return user_of(self._addresses.take(pod_uid, directory))
+        return self._rights.user_of(pod_uid, directory, self.isolation.mode)
 
     # -- sandboxes
 
@@ -173,7 +108,7 @@ class ProcessRuntime:
             with contextlib.suppress(OSError):
                 pod = self._connect(uid, directory, "")
                 answer = await pod.client.request("list", subscribe=True)
-                self._addresses.adopt(uid, directory)
+                self._rights.addresses.adopt(uid, directory)
                 return FoundSandbox(uid, alive=True, containers=[_info(uid, record) for record in answer["containers"]])
         ended = [_info(uid, record, gone=True) for record in records.containers(directory)]
         return FoundSandbox(uid, alive=False, containers=ended)
@@ -194,45 +129,21 @@ class ProcessRuntime:
             self.on_sandbox_lost(uid)
 
     async def run_sandbox(self, spec: SandboxSpec) -> Sandbox:
-        address = self._host_address
-        if not spec.host_network:
-            address = self._addresses.take(spec.pod_uid, spec.directory, spec.address)
+        address = self._rights.address(spec)
         if spec.pod_uid not in self._pods:
             os.makedirs(spec.directory, mode=0o700, exist_ok=True)
             # A supervisor that stands but lost its connection runs containers that were given up: they would run twice.
             await self._clear(spec.pod_uid, spec.directory)
-            await self._fork(spec, address)
+            await self._rights.fork(spec, address)
             pod = self._connect(spec.pod_uid, spec.directory, spec.hostname)
             await pod.client.request("list", subscribe=True)
         pod = self._pods[spec.pod_uid]
         pod.hostname = spec.hostname
-        if not spec.host_network and own_network(address):
-            await self._show_api(spec.pod_uid, pod.client)
+        await self._rights.show_api(spec, address, pod.client)
         return Sandbox(spec.pod_uid, (address,))
 
-    async def _fork(self, spec: SandboxSpec, address: str) -> None:
-        """A supervisor for the pod, in its network. A bridge that somebody took away is there again for the next try."""
-        own = self._network if not spec.host_network else None
-        try:
-            wanted = own.request(address, self._settings.service[0]) if own is not None else None
-            await self._template.fork(spec.directory, spec.pod_uid, wanted)
-        except OSError:
-            if own is not None:
-                await network.prepare(self._template, self._settings.directory)
-            raise
-
-    async def _show_api(self, pod_uid: str, client: SupervisorClient) -> None:
-        """Let the pod find the API server at the `kubernetes` service's address."""
-        address, port = self._settings.service
-        try:
-            answer = await client.request("listen", address=address, port=port)
-        except OSError as error:
-            log.warning("a pod will not find the API server", pod=pod_uid, error=str(error))
-            return
-        self._api.add(pod_uid, socket.socket(fileno=answer["descriptors"][0]))
-
     async def stop_sandbox(self, pod_uid: str, directory: str) -> None:
-        self._api.drop(pod_uid)
+        self._rights.api.drop(pod_uid)
         pod = self._pods.pop(pod_uid, None)
         if pod is not None:
             with contextlib.suppress(SupervisorGone):
@@ -240,16 +151,7 @@ class ProcessRuntime:
             pod.client.close()
         if pod is None or stands(directory):
             await self._clear(pod_uid, directory)
-        await self._give_back(pod_uid)
-
-    async def _give_back(self, pod_uid: str) -> None:
-        """What the pod had of the host: its pair, its control groups, its address."""
-        if self._network is not None and (address := self._addresses.of(pod_uid)):
-            with contextlib.suppress(OSError):
-                await network.disconnect(self._template, self._network, address)
-        if self._cgroups is not None:
-            await asyncio.get_running_loop().run_in_executor(None, groups.end, self._cgroups.pod(pod_uid))
-        self._addresses.release(pod_uid)
+        await self._rights.give_back(pod_uid)
 
     async def _clear(self, pod_uid: str, directory: str) -> None:
         """End what an earlier supervisor left behind, if there was one."""
@@ -303,7 +205,7 @@ class ProcessRuntime:
             "gid": spec.gid,
             "groups": list(spec.groups),
             "no_new_privileges": spec.no_new_privileges,
-            "cgroups": self._cgroups.wanted(pod_uid, spec.id, spec.limits) if self._cgroups is not None else {},
+            "cgroups": self._rights.limits(pod_uid, spec.id, spec.limits),
         }
         try:
             answer = await pod.client.request("start", container=request)
@@ -332,7 +234,7 @@ class ProcessRuntime:
     async def exec(self, pod_uid: str, container_id: str, spec: ExecSpec) -> Session:
         client = self._pod(pod_uid).client
         name = secrets.token_hex(8)
-        streams, inner = _terminal() if spec.tty else _pipes(stdin=spec.stdin)
+        streams, inner = terminal() if spec.tty else pipes(stdin=spec.stdin)
         exit_code = client.exit_of(name)
         environment = {"TERM": "xterm"} if spec.tty else {}
 
@@ -433,21 +335,6 @@ def _end_what_is_left(pod_uid: str, directory: str) -> None:
 
 def _variable(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name.upper())
-
-
-def _pipes(*, stdin: bool) -> tuple[Streams, tuple[int, int, int]]:
-    out, out_inner = os.pipe()
-    err, err_inner = os.pipe()
-    if stdin:
-        inner, writer = os.pipe()
-    else:
-        inner, writer = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1
-    return Streams({"stdout": out, "stderr": err}, writer), (inner, out_inner, err_inner)
-
-
-def _terminal() -> tuple[Streams, tuple[int, int, int]]:
-    master, slave = os.openpty()
-    return Streams({"stdout": master}, master, terminal=master), (slave, slave, slave)
 
 
 def _usages(pids: Mapping[str, int]) -> Mapping[str, Usage]:

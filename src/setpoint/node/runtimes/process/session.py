@@ -24,6 +24,23 @@ class Streams:
             os.set_blocking(descriptor, False)
 
 
+def pipes(*, stdin: bool) -> tuple[Streams, tuple[int, int, int]]:
+    """Our ends and, in order, those of the process."""
+    out, out_inner = os.pipe()
+    err, err_inner = os.pipe()
+    if stdin:
+        inner, writer = os.pipe()
+    else:
+        inner, writer = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1
+    return Streams({"stdout": out, "stderr": err}, writer), (inner, out_inner, err_inner)
+
+
+def terminal() -> tuple[Streams, tuple[int, int, int]]:
+    """The same with one terminal for all."""
+    master, slave = os.openpty()
+    return Streams({"stdout": master}, master, terminal=master), (slave, slave, slave)
+
+
 class ProcessSession:
     """Reads are pulled: a slow reader slows the process down through its own pipe, nothing is buffered here."""
 
