@@ -11,9 +11,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from setpoint.api.machinery.cel.running_cost import CHARACTER, PATTERN
+from setpoint.api.machinery.cel.running_cost import CHARACTER, LONGEST_FORMAT, PATTERN
 from setpoint.api.machinery.cel.spans import MAX, ONE, Span, fixed
-from setpoint.api.machinery.cel.syntax import Call, Expr
+from setpoint.api.machinery.cel.syntax import Call, Expr, Literal
 
 
 class Estimated(Struct, frozen=True):
@@ -84,7 +84,9 @@ def _replacements(size: int, old: int, *, grows: bool) -> tuple[int, int]:
 
 def _split(sizes: Sizes, node: Call) -> Estimated:
     size = sizes.known_size(_subject(node))
-    return Estimated(size.times(2 * CHARACTER), Span(0, size.max))
+    others = _others(node)
+    limit = others[1].value if len(others) > 1 and isinstance(others[1], Literal) else size.max
+    return Estimated(size.times(2 * CHARACTER), Span(0, limit % (MAX + 1)))
 
 
 def _join(sizes: Sizes, node: Call) -> Estimated:
@@ -121,6 +123,20 @@ def _in_list(sizes: Sizes, node: Call) -> Estimated:
 def _comparison(sizes: Sizes, node: Call) -> Estimated:
     most = min(sizes.known_size(argument).max for argument in node.args)
     return Estimated(Span(1 if most else 0, most).times(CHARACTER))
+
+
+#: values of these types are compared in one step
+_ONE_STEP = {"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"}
+
+
+def _equality(sizes: Sizes, node: Call) -> Estimated:
+    return Estimated(ONE) if node.args[0].type.name in _ONE_STEP else _comparison(sizes, node)
+
+
+def _format(sizes: Sizes, node: Call) -> Estimated:
+    """A pattern of unknown length, at most the longest."""
+    text = (sizes.known_size(_others(node)[0]) + ONE).times(CHARACTER)
+    return Estimated(text * fixed(LONGEST_FORMAT).times(PATTERN))
 
 
 def _concatenation(sizes: Sizes, node: Call) -> Estimated:
@@ -171,7 +187,11 @@ def _contains_address(sizes: Sizes, node: Call) -> Estimated:
 CALLS: dict[str, Estimate] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _over_list),
     **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _traversal(CHARACTER, sized=True)),
-    **dict.fromkeys(("url", "string_format", "isURL"), _traversal(CHARACTER)),
+    "url": _traversal(CHARACTER, sized=True),
+    **dict.fromkeys(("string_format", "isURL", "cidr", "isIP", "isCIDR", "string_to_ip"), _traversal(CHARACTER)),
+    **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver"), _traversal(CHARACTER)),
+    "ip.isCanonical": _traversal(2 * CHARACTER),
+    "validate": _format,
     "replace": _replace,
     "split": _split,
     "join": _join,
@@ -179,7 +199,7 @@ CALLS: dict[str, Estimate] = {
     "contains_string": _contains,
     **dict.fromkeys(("starts_with_string", "ends_with_string"), _affix),
     "in_list": _in_list,
-    **dict.fromkeys(("equals", "not_equals"), _comparison),
+    **dict.fromkeys(("equals", "not_equals"), _equality),
     **{
         f"{name}_{kind}": _comparison
         for name in ("less", "greater", "less_equals", "greater_equals")

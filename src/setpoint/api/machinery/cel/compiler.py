@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from setpoint.api.machinery.cel.checker import TYPE_NAMES
+from setpoint.api.machinery.cel.constants import constant
 from setpoint.api.machinery.cel.declarations import by_id
 from setpoint.api.machinery.cel.folds import build_fold
 from setpoint.api.machinery.cel.frame import Frame, Run
 from setpoint.api.machinery.cel.functions import implementations
 from setpoint.api.machinery.cel.functions.operators import find
-from setpoint.api.machinery.cel.running_cost import LIST, MAP, cost_of
+from setpoint.api.machinery.cel.running_cost import LIST, MAP, Cost, cost_of
 from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Select
 from setpoint.api.machinery.cel.types import ObjectScope, Type
 from setpoint.api.machinery.cel.values import (
@@ -46,6 +47,8 @@ class Compiler:
         self.slots = len(variables)
 
     def build(self, node: Expr) -> Run:
+        if not isinstance(node, Literal) and (folded := constant(node)) is not None:
+            return _constant(folded[0])
         match node:
             case Literal(value=value):
                 return _constant(value)
@@ -96,22 +99,28 @@ class Compiler:
         if inner.name == "object":
             scope: ObjectScope = inner.scope
             field = scope.written.get(field, field)
+        nulls = inner.name != "object"
         if node.test:
-            return _presence(operand, field)
+            return _presence(operand, field, nulls=nulls)
         if node.optional or holder.name == "optional":
-            return _optional_field(operand, field)
-        return _field(operand, field)
+            return _optional_field(operand, field, nulls=nulls)
+        return _field(operand, field, nulls=nulls)
 
     def _call(self, node: Call) -> Run:
         if node.function in {"_&&_", "_||_"}:
             left, right = (self.build(argument) for argument in node.args)
             return _logical(left, right, stop=node.function == "_||_")
         if node.function == "_?_:_":
-            return _conditional(*(self.build(argument) for argument in node.args))
+            condition, truthy, falsy = (self.build(argument) for argument in node.args)
+            return _conditional(condition, truthy, falsy, free=(_attribute(node.args[1]), _attribute(node.args[2])))
         if node.function in {"or", "orValue"} and node.target is not None:
             return _fallback(self.build(node.target), self.build(node.args[0]), whole=node.function == "or")
+        if node.overloads == ("in_list",) and constant(node.args[1]) is not None:
+            return _member(self.build(node.args[0]), self.build(node.args[1]))
         nodes = [*([node.target] if node.target is not None else []), *node.args]
         args = [self.build(argument) for argument in nodes]
+        if node.function == "_[_]" and _attribute(node.args[1]):
+            args[1] = _cheaper(args[1])
         if len(node.overloads) == 1 and not any(_vague(argument.type) for argument in nodes):
             return _direct(node.function, node.overloads[0], args)
         return _dispatch(node.function, node.overloads, args)
@@ -164,35 +173,53 @@ def _qualified(expr: Expr) -> str:
     return ""
 
 
-def _field(operand: Run, field: str) -> Run:
+def _attribute(node: Expr) -> bool:
+    """Whether the expression is a variable's field, or a variable."""
+    while isinstance(node, Select) and not node.test:
+        node = node.operand
+    return isinstance(node, Ident)
+
+
+def _cheaper(run: Run) -> Run:
+    """A variable's field as an index: the variable itself is free."""
+
+    def run_cheaper(frame: Frame) -> Any:
+        frame.cost -= 1
+        return run(frame)
+
+    return run_cheaper
+
+
+def _field(operand: Run, field: str, *, nulls: bool) -> Run:
+    """An object's field that is null counts as absent; a map's value may be null."""
+
     def run(frame: Frame) -> Any:
-        frame.cost += 1
         holder = operand(frame)
+        frame.cost += 1
         if not isinstance(holder, dict):
             raise CelError(NO_OVERLOAD)
-        try:
-            return holder[field]
-        except KeyError:
-            raise CelError(f"no such key: {field}") from None
+        value = holder.get(field)
+        if value is None and not (nulls and field in holder):
+            raise CelError(f"no such key: {field}")
+        return value
 
     return run
 
 
-def _presence(operand: Run, field: str) -> Run:
+def _presence(operand: Run, field: str, *, nulls: bool) -> Run:
     def run(frame: Frame) -> bool:
         holder = operand(frame)
         if isinstance(holder, Optional):
             holder = holder.value if holder.present else {}
         if not isinstance(holder, dict):
             raise CelError(NO_OVERLOAD)
-        return field in holder
+        return field in holder if nulls else holder.get(field) is not None
 
     return run
 
 
-def _optional_field(operand: Run, field: str) -> Run:
+def _optional_field(operand: Run, field: str, *, nulls: bool) -> Run:
     def run(frame: Frame) -> Optional:
-        frame.spend(1)
         holder = operand(frame)
         if isinstance(holder, Optional):
             if not holder.present:
@@ -201,7 +228,10 @@ def _optional_field(operand: Run, field: str) -> Run:
         if not isinstance(holder, dict):
             raise CelError(NO_OVERLOAD)
         found = find(holder, field)
-        return Optional(found[0], present=True) if found else NONE
+        if found is None or (found[0] is None and not nulls):
+            return NONE
+        frame.spend(1)
+        return Optional(found[0], present=True)
 
     return run
 
@@ -232,23 +262,33 @@ def _logical(left: Run, right: Run, *, stop: bool) -> Run:
     return run
 
 
-def _conditional(condition: Run, truthy: Run, falsy: Run) -> Run:
+def _conditional(condition: Run, truthy: Run, falsy: Run, *, free: tuple[bool, bool]) -> Run:
+    """A branch that is a variable's field costs only its fields."""
+    for_truth, for_falsehood = map(int, free)
+
     def run(frame: Frame) -> Any:
         value = condition(frame)
         if value is True:
+            frame.cost -= for_truth
             return truthy(frame)
         if value is False:
+            frame.cost -= for_falsehood
             return falsy(frame)
         raise CelError(NO_OVERLOAD)
 
     return run
 
 
+def _member(item: Run, items: Run) -> Run:
+    """Membership in a constant list is free."""
+    contains = implementations()["in_list"]
+    return lambda frame: contains(item(frame), items(frame))
+
+
 def _fallback(target: Run, other: Run, *, whole: bool) -> Run:
     """`or` and `orValue`, which look at their argument only if they need it."""
 
     def run(frame: Frame) -> Any:
-        frame.spend(1)
         holder = target(frame)
         if not isinstance(holder, Optional):
             raise CelError(NO_OVERLOAD)
@@ -279,11 +319,29 @@ def _paid(function: str, overload: str) -> Callable[[Frame, Sequence[Any]], Any]
 
 
 def _direct(function: str, overload: str, args: list[Run]) -> Run:
-    call = _paid(function, overload)
-    if len(args) == 2:
-        first, second = args
-        return lambda frame: call(frame, (first(frame), second(frame)))
-    return lambda frame: call(frame, [argument(frame) for argument in args])
+    call, cost = _paid(function, overload), cost_of(function, overload)
+
+    def run(frame: Frame) -> Any:
+        values = _evaluated(frame, args, cost)
+        return call(frame, values)
+
+    return run
+
+
+def _evaluated(frame: Frame, args: list[Run], cost: Cost | None) -> list[Any]:
+    """The arguments' values. All are evaluated and the call is paid for even if one fails; then that failure is the call's."""
+    values: list[Any] = []
+    failure: CelError | None = None
+    for argument in args:
+        try:
+            values.append(argument(frame))
+        except CelError as error:
+            values.append(None)
+            failure = failure or error
+    if failure is not None:
+        frame.spend(1 if cost is None else cost(values, None))
+        raise failure
+    return values
 
 
 def _dispatch(function: str, overloads: tuple[str, ...], args: list[Run]) -> Run:
@@ -291,7 +349,7 @@ def _dispatch(function: str, overloads: tuple[str, ...], args: list[Run]) -> Run
     choices = [([_test(param) for param in by_id()[overload].params], _paid(function, overload)) for overload in overloads]
 
     def run(frame: Frame) -> Any:
-        values = [argument(frame) for argument in args]
+        values = _evaluated(frame, args, None)
         for tests, call in choices:
             if all(test(value) for test, value in zip(tests, values, strict=True)):
                 return call(frame, values)

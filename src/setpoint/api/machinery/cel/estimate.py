@@ -260,10 +260,12 @@ class Estimator:
                 return (condition or FREE) + Span(1, 2)
             case "filter":
                 return (condition or FREE) + Span(1, 13)
-        put = result + fixed(3 if node.kind.startswith("transformMap") else 12)
+        put = result + fixed(_PUTS[node.kind])
         return put if condition is None else condition + put.union(ONE)
 
 
+#: what keeping a result costs beside the result
+_PUTS = {"map": 12, "transformList": 12, "transformMap": 3, "transformMapEntry": 2}
 _STARTS = {
     "exists_one": (FREE, fixed(2)),
     "map": (fixed(LIST), ONE),

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from setpoint.api.machinery.cel.frame import Frame, Run
-from setpoint.api.machinery.cel.running_cost import LIST, MAP
 from setpoint.api.machinery.cel.syntax import Expr, Fold
 from setpoint.api.machinery.cel.values import NO_OVERLOAD, CelError
 
 #: the price of a round beside its predicate and result, and of the start and end, by macro
-_ROUNDS = {"all": 3, "exists": 4, "exists_one": 1, "map": 12, "filter": 1, "transformList": 12}
-_PICKED = 12
+_ROUNDS = {"all": 3, "exists": 4}
+#: the price of keeping an item or a result, by macro; what is kept in maps is put there by key
+_KEPT = {"filter": 13, "map": 12, "transformList": 12, "transformMap": 3, "transformMapEntry": 2}
 _Rounds = Callable[[Frame], Iterable[Any]]
 
 
@@ -39,7 +39,7 @@ def build_fold(builder: Builder, node: Fold) -> Run:
         builder.leave()
     if node.kind == "bind" and result is not None:
         return _bind(source, slots[0], result)
-    rounds = _rounds(source, slots, _ROUNDS.get(node.kind, 3))
+    rounds = _rounds(source, slots, _ROUNDS.get(node.kind, 0))
     if condition is not None and node.kind in {"all", "exists"}:
         return _quantified(rounds, condition, stop=node.kind == "exists")
     if condition is not None and node.kind == "exists_one":
@@ -49,7 +49,6 @@ def build_fold(builder: Builder, node: Fold) -> Run:
 
 def _bind(source: Run, slot: int, body: Run) -> Run:
     def run(frame: Frame) -> Any:
-        frame.spend(LIST)
         frame.values[slot] = source(frame)
         return body(frame)
 
@@ -92,46 +91,53 @@ def _quantified(rounds: _Rounds, condition: Run, *, stop: bool) -> Run:
 
     def run(frame: Frame) -> bool:
         failure: CelError | None = None
+        decided = False
         for _ in rounds(frame):
+            if decided:  # the loop's condition is looked at once more, and ends it
+                return stop
             try:
-                if _holds(condition, frame) is stop:
-                    return stop
+                decided = _holds(condition, frame) is stop
             except CelError as error:
                 failure = error
-        if failure is not None:
+        frame.spend(1)
+        if failure is not None and not decided:
             raise failure
-        return not stop
+        return stop if decided else not stop
 
     return run
 
 
 def _exactly_one(rounds: _Rounds, condition: Run) -> Run:
     def run(frame: Frame) -> bool:
+        count = 0
+        for _ in rounds(frame):
+            if _holds(condition, frame):
+                frame.spend(2)
+                count += 1
         frame.spend(2)
-        return sum(_holds(condition, frame) for _ in rounds(frame)) == 1
+        return count == 1
 
     return run
 
 
 def _collecting(kind: str, rounds: _Rounds, condition: Run | None, result: Run | None, slots: list[int]) -> Run:
     mapping = kind in {"transformMap", "transformMapEntry"}
-    make = dict if mapping else list
+    make, kept = dict if mapping else list, _KEPT[kind]
 
     def run(frame: Frame) -> Any:
         out: Any = make()
-        frame.spend(MAP if mapping else LIST)
         for item in rounds(frame):
             if condition is not None and not _holds(condition, frame):
                 continue
+            frame.spend(kept)
             value = item if result is None else result(frame)
-            if result is None:
-                frame.spend(_PICKED)
             if kind == "transformMapEntry":
                 _insert(out, value)
             elif mapping:
                 out[frame.values[slots[0]]] = value
             else:
                 out.append(value)
+        frame.spend(1)
         return out
 
     return run

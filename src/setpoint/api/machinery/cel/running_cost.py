@@ -14,6 +14,10 @@ LIST, MAP = 10, 30
 #: the runtime limit of one expression, and of all rules of one object
 PER_CALL_LIMIT, OBJECT_BUDGET = 1_000_000, 10_000_000
 
+#: the lengths of the patterns behind named formats
+FORMAT_PATTERNS = {"dns1123Label": 30, "dns1035Label": 30, "dns1123Subdomain": 60}
+LONGEST_FORMAT = 128
+
 Cost = Callable[[Sequence[Any], Any], int]
 
 
@@ -27,7 +31,7 @@ def ceiling(value: float) -> int:
 
 def _traversal(value: Any) -> int:
     if isinstance(value, str | bytes):
-        return int(len(value) * CHARACTER)
+        return int(len(value if isinstance(value, bytes) else value.encode()) * CHARACTER)
     if isinstance(value, list):
         return sum(map(_traversal, value))
     if isinstance(value, dict):
@@ -48,7 +52,7 @@ def _pattern(args: Sequence[Any], _: Any) -> int:
 
 
 def _product(args: Sequence[Any], _: Any) -> int:
-    return size(args[0]) * size(args[1])
+    return size(args[0]) * size(args[1]) + 1
 
 
 def _join(_: Sequence[Any], result: Any) -> int:
@@ -59,10 +63,23 @@ def _contains(args: Sequence[Any], _: Any) -> int:
     return ceiling(size(args[0]) * CHARACTER) * ceiling(size(args[1]) * CHARACTER)
 
 
+def _format(args: Sequence[Any], _: Any) -> int:
+    """Formats are patterns whose lengths are declared."""
+    pattern = FORMAT_PATTERNS.get(getattr(args[0], "name", ""), LONGEST_FORMAT)
+    return ceiling((1 + size(args[1])) * CHARACTER) * ceiling(pattern * PATTERN)
+
+
+def _contains_address(args: Sequence[Any], _: Any) -> int:
+    network = 4 if getattr(getattr(args[0], "address", None), "version", 4) == 4 else 16
+    other = size(args[1]) if isinstance(args[1], str) else 0
+    masked = ceiling(network * CHARACTER) + 1 if isinstance(args[1], str) and "/" in args[1] else 0
+    return ceiling(2 * network * CHARACTER) + masked + ceiling(other * CHARACTER)
+
+
 _BY_FUNCTION: dict[str, Cost] = {
     **dict.fromkeys(
         ("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver",
-         "isSemver", "isURL", "validate"),
+         "isSemver", "isURL"),
         _first(CHARACTER),
     ),
     **dict.fromkeys(("replace", "split", "ip.isCanonical"), _first(2 * CHARACTER)),
@@ -71,12 +88,15 @@ _BY_FUNCTION: dict[str, Cost] = {
     ),
     **dict.fromkeys(("find", "findAll"), _pattern),
     **dict.fromkeys(("sets.contains", "sets.intersects"), _product),
-    "sets.equivalent": lambda args, result: 2 * _product(args, result),
+    "sets.equivalent": lambda args, result: 2 * _product(args, result) - 1,
     "join": _join,
+    "validate": _format,
+    "containsIP": _contains_address,
+    "containsCIDR": _contains_address,
 }  # fmt: skip
 _BY_OVERLOAD: dict[str, Cost] = {
     **dict.fromkeys(("string_to_bytes", "bytes_to_string", "string_to_ip", "strings_quote", "string_format"), _first(CHARACTER)),
-    **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda args, _: ceiling(size(args[1]) * CHARACTER)),
+    **dict.fromkeys(("starts_with_string", "ends_with_string"), _first(CHARACTER)),
     **dict.fromkeys(("matches", "matches_string"), _pattern),
     **dict.fromkeys(("add_string", "add_bytes"), lambda _, result: ceiling(size(result) * CHARACTER)),
     **dict.fromkeys(

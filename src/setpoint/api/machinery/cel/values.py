@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
+from functools import total_ordering
 from typing import Any
 
 from msgspec import Struct
@@ -39,10 +40,21 @@ class Uint(int):
     __slots__ = ()
 
 
-class Timestamp(Struct, frozen=True, order=True):
-    """Nanoseconds since 1970."""
+@total_ordering
+class Timestamp(Struct, frozen=True, eq=False):
+    """Nanoseconds since 1970. The offset from UTC, in seconds, that it was written with only matters for its text."""
 
     nanos: int
+    offset: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timestamp) and self.nanos == other.nanos
+
+    def __lt__(self, other: Timestamp) -> bool:
+        return self.nanos < other.nanos
+
+    def __hash__(self) -> int:
+        return hash(self.nanos)
 
     def moment(self) -> dt.datetime:
         return _EPOCH + dt.timedelta(seconds=self.nanos // NANO)
@@ -88,7 +100,7 @@ _DIRECT = {str, int, float, bytes}
 def equal(one: Any, other: Any) -> bool:
     """Whether two values are the same; values of different kinds never are."""
     kind = type(one)
-    if kind is type(other):
+    if kind is type(other) and kind not in _KEYED:
         if kind in _DIRECT:
             return bool(one == other)
         if kind is list:
@@ -142,8 +154,8 @@ class MapList(list[Any]):
         return repr([item.get(key) for key in self.keys]) if isinstance(item, dict) else repr(item)
 
 
-for _kind in (SetList, MapList):
-    _NAMES[_kind] = "list"
+_KEYED: set[type] = {SetList, MapList}
+_NAMES.update(dict.fromkeys(_KEYED, "list"))
 
 _rfc3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))").fullmatch
 _duration_part = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
@@ -163,7 +175,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
     nanos = int((found[7] or "0")[:9].ljust(9, "0"))
     shift = (int(found[9]) * 3600 + int(found[10]) * 60) * (-1 if found[8] == "-" else 1) if found[8] else 0
     seconds = int((moment - _EPOCH).total_seconds()) - shift
-    return Timestamp(seconds * NANO + nanos) if _MIN_SECONDS <= seconds <= _MAX_SECONDS else None
+    return Timestamp(seconds * NANO + nanos, shift) if _MIN_SECONDS <= seconds <= _MAX_SECONDS else None
 
 
 def timestamp(nanos: int) -> Timestamp:
@@ -196,7 +208,10 @@ def timestamp_text(value: Timestamp) -> str:
     """RFC 3339 with the fraction's zeros left away."""
     fraction = value.nanos % NANO
     dot = f".{fraction:09d}".rstrip("0") if fraction else ""
-    return f"{value.moment():%Y-%m-%dT%H:%M:%S}{dot}Z".rjust(len("0000-00-00T00:00:00Z") + len(dot), "0")
+    moment = value.moment() + dt.timedelta(seconds=value.offset)
+    sign, minutes = "-" if value.offset < 0 else "+", abs(value.offset) // 60
+    zone = f"{sign}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "Z"
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='seconds')}{dot}{zone}"
 
 
 def seconds_text(value: Duration) -> str:
