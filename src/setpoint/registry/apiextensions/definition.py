@@ -1,7 +1,7 @@
 """CustomResourceDefinitions.
 
-The schemas in them are not looked into here. Source: apiextensions-apiserver `pkg/apis/apiextensions/validation`,
-`pkg/apis/apiextensions/v1/defaults.go`, `pkg/registry/customresourcedefinition`.
+Source: apiextensions-apiserver `pkg/apis/apiextensions/validation`, `pkg/apis/apiextensions/v1/defaults.go`,
+`pkg/registry/customresourcedefinition`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, invalid, required
 from setpoint.registry.admissionregistration.webhook_client import default_client
 from setpoint.registry.apiextensions.conversion import validate_conversion
+from setpoint.registry.apiextensions.schemas import unrecognized_formats
 from setpoint.registry.apiextensions.versions import validate_parts, validate_versions
 from setpoint.registry.fields import Errors, immutable, one_of
 from setpoint.registry.spec_status import STATUS_METADATA, StatusStrategy, VersionedSpecStatusStrategy, fill
@@ -60,14 +61,24 @@ class DefinitionStrategy(VersionedSpecStatusStrategy):
         new, before = obj.get("spec") or {}, old.get("spec") or {}
         kinds = ((one.get("names") or {}).get("kind", "") for one in (new, before))
         plurals = ((one.get("names") or {}).get("plural", "") for one in (new, before))
-        errors = _validate_whole(obj)
+        errors = _validate_whole(obj, before.get("versions") or ())
         if _is_established(old):
             errors += immutable("spec.scope", new.get("scope", ""), before.get("scope", ""))
             errors += immutable("spec.names.kind", *kinds)
         errors += immutable("spec.group", new.get("group", ""), before.get("group", ""))
         errors += immutable("spec.names.plural", *plurals)
-        unapproved = bool(_approval(old))
-        return errors if unapproved else errors + _approval(obj)
+        return errors + _approval(obj, old)
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        """Formats that nobody checks."""
+        schemas = [
+            (version.get("schema") or {}).get("openAPIV3Schema") for version in (obj.get("spec") or {}).get("versions") or ()
+        ]
+        return [f'unrecognized format "{kind}"' for kind in dict.fromkeys(unrecognized_formats(schemas))]
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        known = set(self.warnings_on_create(context, old))
+        return [warning for warning in self.warnings_on_create(context, obj) if warning not in known]
 
 
 def _remember_stored(obj: Object) -> None:
@@ -83,7 +94,8 @@ def _is_established(obj: Object) -> bool:
     return any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
 
 
-def _validate_whole(obj: Object) -> Errors:
+def _validate_whole(obj: Object, known: Sequence[Spec] = ()) -> Errors:
+    """Both of new and changed definitions; `known` are the versions before an update."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     given = spec.get("names") or {}
     errors = _group("spec.group", spec.get("group", ""))
@@ -91,10 +103,10 @@ def _validate_whole(obj: Object) -> Errors:
     if spec.get("preserveUnknownFields"):
         why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         errors.append(invalid("spec.preserveUnknownFields", True, why))
-    errors += validate_versions("spec.versions", spec.get("versions"))
+    errors += validate_versions("spec.versions", spec.get("versions"), known)
     errors += [required(f"spec.names.{field}") for field in _NAMES if not given.get(field)]
     errors += _validate_names("spec.names", given)
-    errors += validate_parts("spec", spec.get("versions") or ())
+    errors += validate_parts("spec", spec.get("versions") or (), known)
     errors += validate_conversion("spec.conversion", spec.get("conversion"))
     errors += _validate_names("status.acceptedNames", status.get("acceptedNames") or {})
     return errors + _stored("status.storedVersions", status.get("storedVersions"), spec.get("versions") or ())
@@ -152,11 +164,20 @@ def _stored(path: str, stored: Sequence[str] | None, versions: Sequence[Spec]) -
     return errors
 
 
-def _approval(obj: Object) -> Errors:
-    """Groups of the Kubernetes community need its word, or the admission that there is none."""
+def _approval(obj: Object, old: Object | None = None) -> Errors:
+    """Groups of the Kubernetes community need its word, or the admission that there is none.
+
+    An update may leave it as bad as it was.
+    """
     group = (obj.get("spec") or {}).get("group", "")
     if not any(group == domain or group.endswith(f".{domain}") for domain in _PROTECTED):
         return []
+    errors = _approval_errors(obj)
+    same = old is not None and [error.reason for error in errors] == [error.reason for error in _approval_errors(old)]
+    return [] if same else errors
+
+
+def _approval_errors(obj: Object) -> Errors:
     word, path = (obj["metadata"].get("annotations") or {}).get(_APPROVAL, ""), f"metadata.annotations[{_APPROVAL}]"
     intro, see = (
         f'protected groups must have approval annotation "{_APPROVAL}"',

@@ -12,6 +12,7 @@ from typing import Any
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import duplicate, invalid, required, too_many
 from setpoint.registry import go_form
+from setpoint.registry.apiextensions.schemas import validate_schema
 from setpoint.registry.fields import Errors
 
 _TYPES = ("boolean", "date", "integer", "number", "string")
@@ -24,7 +25,8 @@ _MAX_SELECTABLE = 8
 Version = Mapping[str, Any]
 
 
-def validate_versions(path: str, versions: Sequence[Version] | None) -> Errors:
+def validate_versions(path: str, versions: Sequence[Version] | None, known: Sequence[Version] = ()) -> Errors:
+    """What each version has of its own; `known` are the versions before an update."""
     given = versions or ()
     errors: Errors = [
         required(f"{path}[{i}].schema.openAPIV3Schema")
@@ -36,6 +38,8 @@ def validate_versions(path: str, versions: Sequence[Version] | None) -> Errors:
         if messages := names.dns1035_label(name):
             errors.append(invalid(f"{path}[{i}].name", name, ",".join(messages)))
         errors += _deprecation(f"{path}[{i}].deprecationWarning", version)
+        if not _is_shared("schema", given):
+            errors += _schema(f"{path}[{i}].schema", version, known, with_status=_has_status(version))
         errors += [
             error
             for field in (*_PARTS, _SELECTABLE)
@@ -50,15 +54,32 @@ def validate_versions(path: str, versions: Sequence[Version] | None) -> Errors:
     return errors
 
 
-def validate_parts(path: str, versions: Sequence[Version]) -> Errors:
-    """What all versions have in common."""
+def validate_parts(path: str, versions: Sequence[Version], known: Sequence[Version] = ()) -> Errors:
+    """What all versions have in common; `known` are the versions before an update."""
     if not versions:
         return []
-    return [error for field in (*_PARTS, _SELECTABLE) if _is_shared(field, versions) for error in _part(path, field, versions[0])]
+    errors: Errors = []
+    if _is_shared("schema", versions):
+        errors = _schema(f"{path}.validation", versions[0], known, with_status=any(map(_has_status, versions)))
+    return errors + [
+        error for field in (*_PARTS, _SELECTABLE) if _is_shared(field, versions) for error in _part(path, field, versions[0])
+    ]
 
 
 def _is_shared(field: str, versions: Sequence[Version]) -> bool:
     return all(version.get(field) == versions[0].get(field) for version in versions)
+
+
+def _has_status(version: Version) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None
+
+
+def _schema(path: str, version: Version, known: Sequence[Version], *, with_status: bool) -> Errors:
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    if schema is None:
+        return []
+    before = any((each.get("schema") or {}).get("openAPIV3Schema") == schema for each in known)
+    return validate_schema(path, schema, with_status=with_status, known=before)
 
 
 def _part(path: str, field: str, version: Version) -> Errors:
@@ -153,6 +174,8 @@ def _selectable(path: str, fields: Sequence[Version], schema: Version) -> Errors
 
 def _unselectable(where: str, schema: Version) -> str:
     """Why a field cannot be selected by; nothing if it can."""
+    if not where.strip("."):
+        return "is an invalid path: unexpected end of JSON path"
     if not where.startswith("."):
         return f"is an invalid path: expected [ or . but got: {where.split('.', maxsplit=1)[0]}"
     if "[" in where:
@@ -160,8 +183,10 @@ def _unselectable(where: str, schema: Version) -> str:
     found: Version | None = schema
     for name in where[1:].split("."):
         found = ((found or {}).get("properties") or {}).get(name)
-    if found is None or where.startswith(".metadata."):
+    if found is None:
         return "is an invalid path: does not refer to a valid field"
+    if where.startswith(".metadata."):
+        return "must not point to fields in metadata"
     if found.get("type") not in _SELECTABLE_TYPES:
         return (
             "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
