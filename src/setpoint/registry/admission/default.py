@@ -15,14 +15,24 @@ from setpoint.registry.admission.limit_ranger import LimitRanger
 from setpoint.registry.admission.namespace_lifecycle import NamespaceLifecycle
 from setpoint.registry.admission.priority import Priority
 from setpoint.registry.admission.reader import Reader
+from setpoint.registry.admission.resource_quota import Ledger, ResourceQuota
 from setpoint.registry.admission.runtime_class import RuntimeClass
 from setpoint.registry.admission.service_account import ServiceAccount
 from setpoint.registry.admission.storage_object_in_use import StorageObjectInUseProtection
 from setpoint.registry.admission.taint_nodes_by_condition import TaintNodesByCondition
 
 
-def default_chain(reader: Reader, clock: Clock, *, not_ready_seconds: int = 300, unreachable_seconds: int = 300) -> Chain:
-    """`…_seconds`: how long pods stay on a node that is not ready or cannot be reached, unless they say so themselves."""
+def default_chain(
+    reader: Reader,
+    clock: Clock,
+    *,
+    not_ready_seconds: int = 300,
+    unreachable_seconds: int = 300,
+    ledger: Ledger | None = None,
+) -> Chain:
+    """`…_seconds`: how long pods stay on a node that is not ready or cannot be reached, unless they say so themselves.
+    `ledger` is where quotas are charged; without one there are none.
+    """
     return Chain(
         (
             NamespaceLifecycle(reader),
@@ -37,5 +47,6 @@ def default_chain(reader: Reader, clock: Clock, *, not_ready_seconds: int = 300,
             RuntimeClass(reader),
             CertificateSubjectRestriction(),
             default_ingress_class(reader),
+            *(() if ledger is None else (ResourceQuota(reader, ledger, clock),)),
         )
     )

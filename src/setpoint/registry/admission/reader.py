@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from setpoint.storage.protocol import NotFound, Record, Store
+from setpoint.storage.protocol import Conflict, Encoded, NotFound, Record, Store
 
 _REMEMBERED = 1024
 
@@ -43,6 +43,27 @@ class StoreReader:
         prefix = f"{group_resource}/{namespace}/" if namespace else f"{group_resource}/"
         page = await self._store.list(prefix)
         return [self._object(record) for record in page.records]
+
+    async def replace(self, group_resource: str, namespace: str, name: str, obj: Mapping[str, Any]) -> bool:
+        """Store a namespaced object in place of the version that its resourceVersion names; False if that is not the present
+        one, or it is gone. Labels and selectable fields must be as they were.
+        """
+        key = f"{group_resource}/{namespace}/{name}"
+        expected = int(obj["metadata"]["resourceVersion"])
+        present = await self._store.head(key)
+        if present is None or present.revision != expected:
+            await self._store.settle(key)  # so that the next look shows what was in the way
+            return False
+
+        def encode(revision: int) -> Encoded:
+            metadata = {**obj["metadata"], "resourceVersion": str(revision)}
+            return Encoded(orjson.dumps({**obj, "metadata": metadata}), present.selection)
+
+        try:
+            await self._store.update(key, encode, expect=expected)
+        except (Conflict, NotFound):
+            return False
+        return True
 
     def _object(self, record: Record) -> Mapping[str, Any]:
         known = self._decoded.get(record.key)

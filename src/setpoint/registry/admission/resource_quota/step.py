@@ -1,0 +1,114 @@
+"""The admission step: it charges quotas before the object is stored.
+
+What is charged and then not stored after all stays charged until the quota controller counts anew, as in Kubernetes.
+Source: apiserver `pkg/admission/plugin/resourcequota/controller.go` (CheckRequest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from setpoint.api.machinery import quantity, quota
+from setpoint.api.machinery.quota import Amounts
+from setpoint.kit.clock import Clock
+from setpoint.registry.admission.chain import BaseStep, refuse
+from setpoint.registry.admission.reader import Reader
+from setpoint.registry.admission.request import AdmissionRequest
+
+_ATTEMPTS = 20
+_UPDATED = {"services", "persistentvolumeclaims"}
+
+Quota = Mapping[str, Any]
+
+
+class Ledger(Protocol):
+    """Where charges are written."""
+
+    async def replace(self, group_resource: str, namespace: str, name: str, obj: Mapping[str, Any]) -> bool:
+        """Store the object in place of the version that its resourceVersion names; False if that is not the present one."""
+
+
+class ResourceQuota(BaseStep):
+    """Several writes at one time each count: a quota that was charged in between is read again."""
+
+    def __init__(self, reader: Reader, ledger: Ledger, clock: Clock) -> None:
+        self._reader = reader
+        self._ledger = ledger
+        self._clock = clock
+
+    def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
+        if subresource:
+            return (group_resource, operation, subresource) == ("pods", "UPDATE", "resize")
+        return operation == "CREATE" or (operation == "UPDATE" and group_resource in _UPDATED)
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        if request.obj is None or not request.namespace or request.resource.virtual:
+            return
+        for _ in range(_ATTEMPTS):
+            quotas = await self._reader.list("resourcequotas", request.namespace)
+            if not quotas:
+                return
+            charges = self._charges(request, quotas)
+            if request.context.dry_run or await self._charge(request.namespace, charges):
+                return
+        raise refuse(request, "unable to charge the quotas of the namespace: they change too fast")
+
+    async def _charge(self, namespace: str, charges: Sequence[tuple[Quota, Amounts]]) -> bool:
+        """All of them or, where another was faster, those that were not charged yet once more."""
+        for found, used in charges:
+            status = {**found["status"], "used": {name: str(value) for name, value in used.items()}}
+            name = found["metadata"]["name"]
+            if not await self._ledger.replace("resourcequotas", namespace, name, {**found, "status": status}):
+                return False
+        return True
+
+    def _charges(self, request: AdmissionRequest, quotas: Sequence[Quota]) -> list[tuple[Quota, Amounts]]:
+        """The quotas that the write is charged to, each with what is used then. Raises 403."""
+        resource, obj = request.resource.group_resource, request.obj or {}
+        covering = [found for found in quotas if self._covers(request, found, resource, obj)]
+        if not covering:
+            return []
+        delta = self._delta(request, resource, obj)
+        charges = []
+        for found in covering:
+            hard, used = _status(found, "hard"), _status(found, "used")
+            asked = {name: value for name, value in delta.items() if name in hard}
+            total = quota.add(used, asked)
+            exceeded = sorted(name for name in asked if total[name] > hard[name])
+            if exceeded:
+                parts = (("requested", asked), ("used", used), ("limited", hard))
+                listed = ", ".join(f"{word}: {_printed(values, exceeded)}" for word, values in parts)
+                raise refuse(request, f"exceeded quota: {found['metadata']['name']}, {listed}")
+            if asked:
+                charges.append((found, total))
+        return charges
+
+    def _covers(self, request: AdmissionRequest, found: Quota, resource: str, obj: Mapping[str, Any]) -> bool:
+        """Whether the quota counts the object; raises 403 where it demands what the object does not say."""
+        names = quota.concerned(resource, _status(found, "hard"))
+        if not names or not quota.in_scope(found.get("spec") or {}, resource, obj):
+            return False
+        own = found["metadata"]["name"]
+        if resource == "pods" and (missing := quota.undemanded(names, obj)):
+            raise refuse(request, f"failed quota: {own}: must specify {missing}")
+        if not set(names) <= set(_status(found, "used")):
+            raise refuse(request, f"status unknown for quota: {own}, resources: {','.join(sorted(names))}")
+        return True
+
+    def _delta(self, request: AdmissionRequest, resource: str, obj: Mapping[str, Any]) -> Amounts:
+        now = self._clock.now()
+        usage = quota.usage(resource, obj, now)
+        if request.operation == "UPDATE" and request.old is not None:
+            before = quota.usage(resource, request.old, now)
+            usage = {name: value - before[name] if name in before else value for name, value in usage.items()}
+        return {name: value for name, value in usage.items() if value.nanos > 0}
+
+
+def _status(found: Quota, side: str) -> Amounts:
+    values = (found.get("status") or {}).get(side) or {}
+    return {name: quantity.parse(str(value)) for name, value in values.items()}
+
+
+def _printed(values: Amounts, chosen: Iterable[str]) -> str:
+    return ",".join(f"{name}={values.get(name, quantity.ZERO)}" for name in chosen)
