@@ -57,11 +57,13 @@ def make_pipeline(
     (`host:port`).
     """
     served = minors.of_minor(minor)
+    reader = StoreReader(store)
     admission = default_chain(
-        StoreReader(store),
+        reader,
         clock,
         not_ready_seconds=timings.not_ready_toleration,
         unreachable_seconds=timings.unreachable_toleration,
+        ledger=reader,
     )
     pipeline = Pipeline(
         ServiceAllocator(store).hook_into(served.resources),
