@@ -111,6 +111,17 @@ async def test_b15_status_is_written_at_its_own_endpoint_only(api: Any) -> None:
     assert entries(changed)["test", "Update", "status"] == {"f:status": {"f:replicas": {}}}
 
 
+async def test_a_taken_name_beside_a_generate_name_may_be_tried_again(api: Any) -> None:
+    body = config_map(generateName="m-")
+    await api(f"POST {CONFIGMAPS}", body)
+    response = await api.respond(f"POST {CONFIGMAPS}", body)
+    answer = orjson.loads(response.body)
+    assert (response.status, answer["reason"], response.headers["Retry-After"]) == (409, "AlreadyExists", "1")
+    assert answer["details"] == {"name": "m", "kind": "configmaps", "retryAfterSeconds": 1}
+    expected = 'configmaps "m" already exists, the server was not able to generate a unique name for the object'
+    assert answer["message"] == expected
+
+
 # --- patches ---
 
 

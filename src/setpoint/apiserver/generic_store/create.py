@@ -89,21 +89,28 @@ async def _write(store: GenericStore, context: Context, obj: Object) -> Record:
     key = store.key(context.namespace, name)
     if context.dry_run:
         if await store.store.head(key) is not None:
-            raise await _exists(store, key, name)
+            raise await _exists(store, key, obj["metadata"])
         return imagined(store, key, obj)
     try:
         return await store.store.create(key, store.codec.encoder(store.strategy, obj), ttl=store.resource.extra.get("ttl", 0))
     except protocol.Exists:
-        raise await _exists(store, key, name) from None
+        raise await _exists(store, key, obj["metadata"]) from None
 
 
-async def _exists(store: GenericStore, key: str, name: str) -> StatusError:
-    """409 for a name that is taken, which says so when its holder is being deleted."""
-    error = store.exists(name)
+async def _exists(store: GenericStore, key: str, meta: Object) -> StatusError:
+    """409 for a name that is taken, which says so when its holder is being deleted.
+
+    An object that has a generateName, too, may be sent again: another name may be free.
+    """
+    error = store.exists(meta["name"])
+    message, details = error.message, error.details
+    if meta.get("generateName"):
+        message += ", the server was not able to generate a unique name for the object"
+        details = {**(details or {}), "retryAfterSeconds": 1}
     present = await store.store.head(key)
     if present is not None and store.codec.decode(present)["metadata"].get("deletionTimestamp"):
-        return StatusError(error.code, error.reason, f"object is being deleted: {error.message}", error.details)
-    return error
+        message = f"object is being deleted: {message}"
+    return StatusError(error.code, error.reason, message, details)
 
 
 def imagined(store: GenericStore, key: str, obj: Object, revision: int = 0) -> Record:
