@@ -58,10 +58,16 @@ class Heartbeat:
 
 
 async def report_for_ever(registration: Registration, options: AgentOptions, clock: Clock) -> None:
-    """The node's status every `status_report_period` seconds; the first one was sent at registration."""
+    """The node's status every `status_report_period` seconds, and with the next beat when the API says otherwise: after an outage
+    the node life cycle controller has called the node Unknown (kubelet looks every `nodeStatusUpdateFrequency`). The first one
+    was sent at registration.
+    """
+    due = clock.monotonic() + options.status_report_period
     while True:
-        await clock.sleep(options.status_report_period)
+        await clock.sleep(min(options.heartbeat_period, options.status_report_period))
         try:
-            await registration.report()
+            if clock.monotonic() >= due or await registration.contradicted():
+                await registration.report()
+                due = clock.monotonic() + options.status_report_period
         except (StatusError, TransportError) as error:
             log.debug("node status not sent", error=str(error))

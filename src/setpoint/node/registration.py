@@ -81,6 +81,12 @@ class Registration:
         await self._client.patch(NODES, self._options.name, {"status": status}, kind="strategic", subresource="status")
         self._sent = status
 
+    async def contradicted(self) -> bool:
+        """Whether the API has other conditions of the node than were sent; raises StatusError, TransportError."""
+        node = await self._client.get(NODES, self._options.name)
+        found = {condition.type: condition.status for condition in node.status.conditions}
+        return any(found.get(kind) != status for kind, status, *_ in _HEALTHY)
+
     def status(self) -> dict[str, Any]:
         return {
             "addresses": [
