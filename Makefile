@@ -39,7 +39,7 @@ test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without p
 soak torture: $(STAMP) bytecode  ## what takes longer: all seeds of the convergence test, the long replays, an old kubectl
 	@$(DEBIAN) test
 	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden
-	SETPOINT_FUZZ=500 $(BIN)/python -m pytest tests/fuzz
+	SETPOINT_FUZZ=500 SETPOINT_MANY=50 $(BIN)/python -m pytest tests/fuzz tests/many
 	SETPOINT_KUBECTL=$$(scripts/old_kubectl.sh $(VENV)) SETPOINT_TRANSCRIPTS=transcripts-1.20 \
 	  $(BIN)/python -m pytest tests/e2e/test_kubectl_transcripts.py
 
