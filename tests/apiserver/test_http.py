@@ -159,7 +159,7 @@ async def test_stop_ends_streams(rig: Rig) -> None:
 
 
 async def test_big_answers_are_packed_for_who_takes_that(rig: Rig) -> None:
-    answer = await rig.say(b"GET /big HTTP/1.1\r\nHost: h\r\nAccept-Encoding: deflate, gzip;q=1\r\n" + END)
+    answer = await rig.say(b"GET /big HTTP/1.1\r\nHost: h\r\nAccept-Encoding: deflate, gzip\r\n" + END)
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b"Content-Encoding: gzip" in head
     assert gzip.decompress(body) == b"x" * 200_000

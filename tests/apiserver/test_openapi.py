@@ -65,3 +65,29 @@ async def test_v2_as_protobuf(published: OpenAPI) -> None:
     assert (answer.body or b"").startswith(b"\x0a\x032.0\x12")
     plain = await get(published, "/openapi/v2", accept="application/json")
     assert plain.headers["Etag"] != answer.headers["Etag"]
+
+
+async def test_every_operation_has_a_name_of_its_own(published: OpenAPI) -> None:
+    document = orjson.loads((await get(published, "/openapi/v2", accept="*/*")).body or b"")
+    operations = [
+        operation for item in document["paths"].values() for method, operation in item.items() if method != "parameters"
+    ]
+    names = [operation["operationId"] for operation in operations]
+    assert len(names) == len(set(names))
+    assert {
+        "getCoreAPIVersions",
+        "getAPIVersions",
+        "getAppsAPIGroup",
+        "getAppsV1APIResources",
+        "getRbacAuthorizationV1APIResources",
+        "getCodeVersion",
+        "getServiceAccountIssuerOpenIDKeyset",
+        "watchAppsV1NamespacedDeploymentList",
+        "watchAppsV1DeploymentListForAllNamespaces",
+        "watchCoreV1Node",
+        "connectCoreV1GetNamespacedPodExec",
+        "connectCoreV1PostNamespacedPodExec",
+        "connectCoreV1OptionsNamespacedServiceProxyWithPath",
+        "readCoreV1NamespacedPodLog",
+    } <= set(names)
+    assert all(operation["description"] and operation["tags"] for operation in operations)

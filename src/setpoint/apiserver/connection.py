@@ -292,15 +292,17 @@ def _headers(response: Response) -> list[tuple[str, str]]:
 async def compressed(response: Response, accepted: str) -> Response:
     """The answer as it goes out: big bodies packed, where the client takes that."""
     body = response.body or b""
-    if len(body) < _COMPRESS_FROM or not _accepts_gzip(accepted) or "Content-Encoding" in response.headers:
+    if len(body) <= _COMPRESS_FROM or not _accepts_gzip(accepted) or "Content-Encoding" in response.headers:
         return response
     packed = await asyncio.get_running_loop().run_in_executor(None, gzip.compress, body, 1)
-    headers = {**response.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    varies = ", ".join(filter(None, (response.headers.get("Vary"), "Accept-Encoding")))
+    headers = {**response.headers, "Content-Encoding": "gzip", "Vary": varies}
     return Response(response.status, headers, packed, warnings=response.warnings)
 
 
 def _accepts_gzip(accepted: str) -> bool:
-    return any(word.split(";")[0].strip() == "gzip" for word in accepted.split(","))
+    """Whether the word stands there by itself: kube-apiserver reads no weights."""
+    return any(word.strip() == "gzip" for word in accepted.split(","))
 
 
 def too_large() -> StatusError:

@@ -62,7 +62,7 @@ class Discovery:
             if response.status == 200:  # of what is not there, there is no end
                 self._documents[cache_key] = response
         if "ETag" in response.headers and request.header("if-none-match") == response.headers["ETag"]:
-            return Response(304, {"ETag": response.headers["ETag"]}, b"")
+            return Response(304, {name: value for name, value in response.headers.items() if name != "Content-Type"}, b"")
         return response
 
     def _unknown_version(self, parts: Sequence[str]) -> bool:
@@ -168,7 +168,7 @@ def _encoded(document: dict[str, Any], form: str) -> Response:
 def _aggregated_response(document: dict[str, Any]) -> Response:
     body = orjson.dumps(document)
     etag = f'"{hashlib.sha512(body).hexdigest().upper()}"'
-    return Response(200, {"Content-Type": AGGREGATED, "ETag": etag, "Vary": "Accept"}, body)
+    return Response(200, {"Content-Type": AGGREGATED, "ETag": etag, "Vary": "Accept", "Cache-Control": "public"}, body)
 
 
 def _group(name: str, versions: Sequence[str]) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from setpoint.api.machinery.schema import gnostic, openapi
+from setpoint.api.machinery.schema import gnostic, openapi, roots
 from setpoint.api.machinery.schema.trees import Pack
 from setpoint.apiserver.request import JSON, Request, Response, text_response
 from setpoint.registry.resource import ServedResource, Subresource
 
 _ROOT = "/openapi/v3/"
 #: documents that describe one GET; the others describe resources
-_SMALL = ("api", "apis", "version")
+_SMALL = roots.PATHS
 #: what /openapi/v2 can be asked for, and the document that is then meant
 _FORMS = {JSON: "v2", "*/*": "v2", "application/*": "v2", gnostic.MEDIA_TYPE: "v2.pb", gnostic.OLD_MEDIA_TYPE: "v2.pb"}
 _FOR_EVER = "public, immutable"
@@ -122,6 +122,7 @@ class OpenAPI:
                     definition=definition,
                     subresources=tuple(self._subresource(resource, version, each) for each in resource.subresources),
                     schema=(resource.extra.get("schemas") or {}).get(version),
+                    list_kind=resource.list_kind,
                 )
 
     def _subresource(self, resource: ServedResource, version: str, each: Subresource) -> openapi.Subresource:

@@ -18,7 +18,7 @@ from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission, unavailable
-from setpoint.apiserver.handlers.nonresource import Health, Index, Version, metrics_page
+from setpoint.apiserver.handlers.nonresource import Health, Index, MetricsPages, Version
 from setpoint.apiserver.handlers.subresources.token import Issuer
 from setpoint.apiserver.inflight import InFlight
 from setpoint.apiserver.measure import Measure
@@ -134,7 +134,7 @@ class Pipeline:
         for path in ("/healthz", "/livez", "/readyz"):
             self.mount(path, self.health.handle)
         self.mount("/version", Version(minor, __version__).handle)
-        self.mount("/metrics", metrics_page)
+        self.mount("/metrics", MetricsPages(self.health).handle)
         self.mount("/", Index(self.paths).handle)
 
     def paths(self) -> list[str]:

@@ -167,9 +167,26 @@ class Version:
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-async def metrics_page(_: Request) -> Response:
-    """`/metrics` in Prometheus' text format."""
-    return Response(200, {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}, metrics.exposition())
+class MetricsPages:
+    """`/metrics` in Prometheus' text format, and `/metrics/slis`: the health checks as numbers (KEP-3466)."""
+
+    def __init__(self, health: Health) -> None:
+        self._health = health
+
+    async def handle(self, request: Request) -> Response:
+        pages = {"/metrics": metrics.exposition, "/metrics/slis": self._checks}
+        page = pages.get(request.path)
+        if page is None:
+            return text_response("404 page not found\n", 404)
+        return Response(200, {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}, page())
+
+    def _checks(self) -> bytes:
+        lines = ["# HELP kubernetes_healthcheck Whether a health check succeeds.", "# TYPE kubernetes_healthcheck gauge"]
+        for path in ("/healthz", "/livez", "/readyz"):
+            for name, probe in self._health.checks(path).items():
+                value = 0 if probe() else 1
+                lines.append(f'kubernetes_healthcheck{{name="{name}",type="{path[1:]}"}} {value}')
+        return "\n".join([*lines, ""]).encode()
 
 
 class Index:

@@ -11,18 +11,20 @@ fields.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
 
-from setpoint.api.machinery.schema import parameters
+from setpoint.api.machinery.schema import parameters, roots
 from setpoint.api.machinery.schema.published import V2, V3, Dialect, Schemas
 from setpoint.api.machinery.schema.trees import Pack
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _JSON_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_CUSTOM_TYPES = _JSON_TYPES[:2]
 _WATCH_TYPES = (*_JSON_TYPES, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
 _APPLY = "application/apply-patch+yaml"
@@ -55,6 +57,7 @@ class Published:
     definition: str
     subresources: tuple[Subresource, ...] = ()
     schema: Mapping[str, Any] | None = field(default=None, compare=False)
+    list_kind: str = ""
 
     @property
     def root(self) -> str:
@@ -76,7 +79,7 @@ def fingerprint(pack: Pack, resources: Iterable[Published]) -> str:
 def document_v3(pack: Pack, resources: Sequence[Published]) -> dict[str, Any]:
     """The document of one group and version."""
     schemas = Schemas(pack, V3, {resource.definition: resource for resource in resources if resource.schema is not None})
-    paths = _paths(resources, V3, schemas)
+    paths = roots.items(_versions(resources), V3, schemas) | _paths(resources, V3, schemas)
     return {
         "openapi": "3.0.0",
         "info": _info(pack),
@@ -88,10 +91,13 @@ def document_v3(pack: Pack, resources: Sequence[Published]) -> dict[str, Any]:
 def document_v2(pack: Pack, resources: Sequence[Published]) -> dict[str, Any]:
     """The document of all groups in the older form."""
     schemas = Schemas(pack, V2, {resource.definition: resource for resource in resources if resource.schema is not None})
+    below = {f"apis/{resource.group}": _group_words(resource.group) for resource in resources if resource.group}
+    groups = [roots.root_of(path, words) for path, words in (dict.fromkeys(roots.PATHS, "") | below).items()]
+    paths = roots.items([*groups, *_versions(resources)], V2, schemas) | _paths(resources, V2, schemas)
     return {
         "swagger": "2.0",
         "info": _info(pack),
-        "paths": _paths(resources, V2, schemas),
+        "paths": dict(sorted(paths.items())),
         "definitions": schemas.finished(),
         "securityDefinitions": {"BearerToken": _BEARER},
         "security": [{"BearerToken": []}],
@@ -100,14 +106,21 @@ def document_v2(pack: Pack, resources: Sequence[Published]) -> dict[str, Any]:
 
 def document_of_root(pack: Pack, path: str) -> dict[str, Any]:
     """The small documents of `/api`, `/apis`, `/apis/<group>` and `/version`: one GET."""
-    words = "".join(word.capitalize() for word in path.replace(".", "/").split("/"))
-    get = {"operationId": f"get{words}", "responses": {"200": {"description": "OK"}, "401": {"description": "Unauthorized"}}}
+    schemas = Schemas(pack, V3, {})
+    root = roots.root_of(path, _group_words(path.rpartition("/")[2]))
+    paths = roots.items([root], V3, schemas)
     return {
         "openapi": "3.0.0",
         "info": _info(pack),
-        "paths": {f"/{path}/": {"get": get}},
-        "components": {"securitySchemes": {"BearerToken": _BEARER}},
+        "paths": paths,
+        "components": {"schemas": schemas.finished(), "securitySchemes": {"BearerToken": _BEARER}},
     }
+
+
+def _versions(resources: Iterable[Published]) -> list[roots.Root]:
+    """The lists of what each group and version has."""
+    found = {resource.root.strip("/"): _group_words(resource.group) for resource in resources}
+    return [roots.root_of(path, words) for path, words in found.items()]
 
 
 _BEARER = {"description": "Bearer Token authentication", "type": "apiKey", "name": "authorization", "in": "header"}
@@ -147,7 +160,27 @@ class _Items:
         if verbs:
             yield self.collection + "/{name}", self._item(verbs, [*place, "name"])
         for sub in resource.subresources:
-            yield f"{self.collection}/{{name}}/{sub.name}", self._sub_item(sub, [*place, "name"])
+            yield from self._sub_items(sub, [*place, "name"])
+        if "watch" in resource.verbs and resource.schema is None:
+            yield from self._watches(place)
+
+    def _watches(self, place: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The paths of watches before there was a parameter `watch`; clients still generate code from them."""
+        resource = self.resource
+        root = f"{resource.root}/watch"
+        below = self.collection.removeprefix(resource.root)
+        scope = "Namespaced" if resource.namespaced else ""
+        yield root + below, self._watch("watchlist", f"{scope}{resource.kind}List", place)
+        if resource.namespaced:
+            yield f"{root}/{resource.plural}", self._watch("watchlist", f"{resource.kind}ListForAllNamespaces", [])
+        yield f"{root}{below}/{{name}}", self._watch("watch", f"{scope}{resource.kind}", [*place, "name"])
+
+    def _watch(self, action: str, name: str, place: Sequence[str]) -> dict[str, Any]:
+        kind = (self.resource.group, self.resource.version, self.resource.kind)
+        name = f"watch{_words(self.resource)}{name}"
+        get = self._described("watch", name, action, kind, "", _META + "WatchEvent")
+        known = (*parameters.of_place(place), *parameters.LIST)
+        return {"get": get, "parameters": [self.dialect.parameter(parameter) for parameter in known]}
 
     def _item(self, verbs: Sequence[str], place: Sequence[str], *, everywhere: bool = False) -> dict[str, Any]:
         out: dict[str, Any] = {}
@@ -157,9 +190,35 @@ class _Items:
         out["parameters"] = [self.dialect.parameter(known) for known in parameters.of_place(place)]
         return out
 
+    def _sub_items(self, sub: Subresource, place: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        path = f"{self.collection}/{{name}}/{sub.name}"
+        if sub.name not in parameters.CONNECT:
+            yield path, self._sub_item(sub, place)
+            return
+        yield path, self._connect_item(sub, place)
+        if sub.name == "proxy":
+            yield f"{path}/{{path}}", self._connect_item(sub, [*place, "path"])
+
+    def _connect_item(self, sub: Subresource, place: Sequence[str]) -> dict[str, Any]:
+        """A path that leads through to a node, a pod or a service."""
+        scope = "Namespaced" if self.resource.namespaced else ""
+        end = "WithPath" if place[-1] == "path" else ""
+        methods = [_VERBS[verb] for verb in sub.verbs if verb in _VERBS]
+        if sub.name == "proxy":
+            methods += ["head", "options"]
+        kind = (self.resource.group, self.resource.version, _CONNECTED.get((self.resource.kind, sub.name), sub.kind))
+        out: dict[str, Any] = {}
+        for method in methods:
+            part = f"{self.resource.kind}{sub.name[:1].upper()}{sub.name[1:]}{end}"
+            name = f"connect{_words(self.resource)}{method.capitalize()}{scope}{part}"
+            out[method] = self._described("connect", name, "connect", kind, "", "", method)
+        known = [*parameters.of_place(place, pretty=False), *parameters.CONNECT[sub.name]]
+        return out | {"parameters": [self.dialect.parameter(parameter) for parameter in known]}
+
     def _sub_item(self, sub: Subresource, place: Sequence[str]) -> dict[str, Any]:
         out = {_VERBS[verb]: self._sub_operation(verb, sub) for verb in sub.verbs if verb in _VERBS}
-        return out | {"parameters": [self.dialect.parameter(known) for known in parameters.of_place(place)]}
+        known = [*parameters.of_place(place), *(parameters.LOG if sub.name == "log" else ())]
+        return out | {"parameters": [self.dialect.parameter(parameter) for parameter in known]}
 
     def _operation(self, verb: str, *, everywhere: bool) -> dict[str, Any]:
         resource = self.resource
@@ -187,9 +246,12 @@ class _Items:
         sent = {"create": definition, "update": definition, "patch": _META + "Patch"}
         return sent.get(verb, ""), definition
 
-    def _described(self, verb: str, name: str, action: str, kind: tuple[str, str, str], body: str, answer: str) -> dict[str, Any]:
+    def _described(
+        self, verb: str, name: str, action: str, kind: tuple[str, str, str], body: str, answer: str, method: str = ""
+    ) -> dict[str, Any]:
+        subject = self.resource.kind if verb == "connect" else kind[2]
         out: dict[str, Any] = {
-            "description": f"{_SENTENCES[verb]} {kind[2]}",
+            "description": _SENTENCES[verb].format(method=method.upper()) + f" {subject}",
             "tags": [_tag(self.resource)],
             "operationId": name,
             "x-kubernetes-action": action,
@@ -197,14 +259,17 @@ class _Items:
         }
         known = [self.dialect.parameter(parameter) for parameter in parameters.of_verb(verb)]
         consumed = self._consumed(verb)
-        answers = {code: self.schemas.ref(answer) for code in _CODES[verb]} if answer else {}
-        produced = _WATCH_TYPES if verb == "list" else _JSON_TYPES
+        schema = self.schemas.ref(answer) if answer else {"type": "string"}
+        answers = dict.fromkeys(_CODES[verb], schema) if answer or verb == "connect" else {}
+        produced = _WATCH_TYPES if verb in {"list", "watch"} else ("*/*",) if verb == "connect" else _JSON_TYPES
+        if self.resource.schema is not None:
+            produced = _CUSTOM_TYPES
         self.dialect.complete(out, known, self.schemas.ref(body) if body else None, consumed, answers, produced)
         return out
 
     def _consumed(self, verb: str) -> tuple[str, ...]:
         if verb != "patch":
-            return ("*/*",)
+            return ("*/*",) if self.resource.schema is None else _CUSTOM_TYPES
         return (*_PATCHES, _APPLY) if self.resource.schema is None else (*_PATCHES[:2], _APPLY)
 
 
@@ -216,6 +281,17 @@ _SENTENCES = {
     "patch": "partially update the specified",
     "delete": "delete a",
     "deletecollection": "delete collection of",
+    "watch": "watch, by a path of its own (deprecated: a list takes the parameter watch), objects of kind",
+    "connect": "connect {method} requests to",
+}
+#: what subresources that lead through take as their options
+_CONNECTED = {
+    ("Pod", "exec"): "PodExecOptions",
+    ("Pod", "attach"): "PodAttachOptions",
+    ("Pod", "portforward"): "PodPortForwardOptions",
+    ("Pod", "proxy"): "PodProxyOptions",
+    ("Service", "proxy"): "ServiceProxyOptions",
+    ("Node", "proxy"): "NodeProxyOptions",
 }
 _CODES = {
     "get": ("200",),
@@ -225,6 +301,8 @@ _CODES = {
     "patch": ("200", "201"),
     "delete": ("200", "202"),
     "deletecollection": ("200",),
+    "watch": ("200",),
+    "connect": ("200",),
 }
 
 
@@ -234,10 +312,15 @@ def _tag(resource: Published) -> str:
 
 def _short(group: str) -> str:
     """`core`, `apps`, `rbacAuthorization`: a group without its domain."""
-    first, *rest = (group.removesuffix(".k8s.io") or "core").split(".")
+    first, *rest = re.split(r"[^A-Za-z0-9_]+", group.removesuffix(".k8s.io") or "core")
     return first + "".join(word.capitalize() for word in rest)
 
 
+def _group_words(group: str) -> str:
+    """`Core`, `Apps`, `RbacAuthorization`."""
+    short = _short(group)
+    return short[:1].upper() + short[1:]
+
+
 def _words(resource: Published) -> str:
-    short = _short(resource.group)
-    return short[:1].upper() + short[1:] + resource.version[:1].upper() + resource.version[1:]
+    return _group_words(resource.group) + resource.version[:1].upper() + resource.version[1:]

@@ -57,13 +57,43 @@ _OF_VERB = {
 }
 
 
+_PATH_QUERY = Parameter("path", "string", "The path below what is connected to.")
+_STREAMS = (
+    Parameter("container", "string", "The container; may be left out where the pod has one alone."),
+    Parameter("stderr", "boolean", "Whether standard error is passed on."),
+    Parameter("stdin", "boolean", "Whether standard input is passed on."),
+    Parameter("stdout", "boolean", "Whether standard output is passed on."),
+    Parameter("tty", "boolean", "Whether a terminal is made."),
+)
+#: the query parameters of subresources that lead through to something else
+CONNECT: dict[str, tuple[Parameter, ...]] = {
+    "attach": _STREAMS,
+    "exec": (Parameter("command", "string", "The program and its arguments, one parameter each; no shell."), *_STREAMS),
+    "portforward": (Parameter("ports", "integer", "The ports to forward; needed with WebSockets."),),
+    "proxy": (_PATH_QUERY,),
+}
+LOG = (
+    _STREAMS[0],
+    Parameter("follow", "boolean", "Whether the answer goes on as the log does."),
+    Parameter("insecureSkipTLSVerifyBackend", "boolean", "Whether the node's certificate is not checked."),
+    Parameter("limitBytes", "integer", "After how many bytes the answer ends."),
+    Parameter("previous", "boolean", "The log of the container that ran before."),
+    Parameter("sinceSeconds", "integer", "Only what was written in the last so many seconds."),
+    Parameter("stream", "string", "All, Stdout or Stderr."),
+    Parameter("tailLines", "integer", "Only the last so many lines."),
+    Parameter("timestamps", "boolean", "Whether each line begins with the moment it was written."),
+)
+_PLACES = {"namespace": NAMESPACE, "name": NAME, "path": Parameter("path", "string", "The path below.", "path")}
+
+
 def of_verb(verb: str) -> tuple[Parameter, ...]:
     """The query parameters of a verb."""
     return _OF_VERB.get(verb, ())
 
 
-def of_place(names: Iterable[str]) -> Iterator[Parameter]:
-    """The parameters of a path, and what every path takes."""
+def of_place(names: Iterable[str], *, pretty: bool = True) -> Iterator[Parameter]:
+    """The parameters of a path, and what every path takes that answers with an object."""
     for name in names:
-        yield NAMESPACE if name == "namespace" else NAME
-    yield PRETTY
+        yield _PLACES[name]
+    if pretty:
+        yield PRETTY
