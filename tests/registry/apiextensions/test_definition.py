@@ -103,7 +103,7 @@ def test_status_is_the_servers() -> None:
     [(".spec.a", 0), (".spec.b", 1), (".spec.none", 1), (".metadata.name", 1), ("spec.a", 1), (".spec.b[0]", 1), ("", 1)],
 )
 def test_selectable_fields_are_scalars_of_the_schema(path: str, wrong: int) -> None:
-    spec = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array"}}}
+    spec = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "string"}}}}
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
     obj = definition({**version("v1", storage=True, selectableFields=[{"jsonPath": path}]), "schema": schema})
     assert len(complaints(DefinitionStrategy(), obj)) == wrong

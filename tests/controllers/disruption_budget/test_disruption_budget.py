@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from setpoint.api.types.base import convert
+from setpoint.api.types.core_v1 import Pod
+from setpoint.api.types.policy_v1 import PodDisruptionBudget
+from setpoint.controllers.disruption_budget.status import Observed, ScaleError, calculate
+
+NAME = "disruption-controller"
+BUDGET = "/apis/policy/v1/namespaces/ns/poddisruptionbudgets/b"
+
+
+def budget(**spec: Any) -> PodDisruptionBudget:
+    return convert({"metadata": {"name": "b", "generation": 2}, "spec": {"selector": {}, **spec}}, PodDisruptionBudget)
+
+
+def pod(name: str, *, ready: bool = True, owner: str = "", **metadata: Any) -> Pod:
+    meta = {"name": name, **metadata}
+    if owner:
+        meta["ownerReferences"] = [{"kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}]
+    conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+    return convert({"metadata": meta, "status": {"phase": "Running", "conditions": conditions}}, Pod)
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods", "wanted"),
+    [
+        ({"minAvailable": 1}, [pod("a"), pod("b")], (2, 1, 2, 1)),
+        ({"minAvailable": 1}, [], (0, 1, 0, 0)),
+        ({"minAvailable": "50%"}, [pod("a", owner="r"), pod("b", owner="r")], (2, 2, 3, 0)),
+        ({"maxUnavailable": 1}, [pod("a")], (1, 0, 0, 0)),
+        ({"maxUnavailable": "34%"}, [pod("a", owner="r"), pod("b", owner="r")], (2, 1, 3, 1)),
+        ({"minAvailable": 0}, [pod("a", ready=False), pod("b", deletionTimestamp="2030-01-01T00:00:00Z")], (0, 0, 2, 0)),
+    ],
+)
+def test_counts(spec: Any, pods: list[Pod], wanted: tuple[int, int, int, int]) -> None:
+    status = calculate(Observed(budget(**spec), pods, {"r": 3}, 0.0))
+    assert (status.current_healthy, status.desired_healthy, status.expected_pods, status.disruptions_allowed) == wanted
+    assert status.conditions[0].status == ("True" if wanted[3] else "False")
+
+
+def test_a_controller_that_is_not_known_is_an_error() -> None:
+    with pytest.raises(ScaleError, match='found no controllers for pod "a"'):
+        calculate(Observed(budget(maxUnavailable=1), [pod("a", owner="x")], {"x": None}, 0.0))
+
+
+async def test_evictions_are_counted_and_given_back(world: Any) -> None:
+    await world.namespace("ns", account=True)
+    for name in ("p", "q"):
+        body = {"metadata": {"name": name}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}
+        await world.call("POST", "/api/v1/namespaces/ns/pods", body)
+        status = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+        await world.merge(f"/api/v1/namespaces/ns/pods/{name}/status", status)
+    await world.call("POST", BUDGET.removesuffix("/b"), {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {}}})
+    await world.run(NAME)
+    assert (await world.get(BUDGET))["status"]["disruptionsAllowed"] == 1
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    await world.call("POST", "/api/v1/namespaces/ns/pods/p/eviction", eviction)
+    assert (await world.get(BUDGET))["status"]["disruptionsAllowed"] == 0
+    await world.call("DELETE", "/api/v1/namespaces/ns/pods/p", {"gracePeriodSeconds": 0})
+    await world.clock.advance(1)
+    status = (await world.get(BUDGET))["status"]
+    assert (status["expectedPods"], status["currentHealthy"], status.get("disruptedPods")) == (1, 1, None)

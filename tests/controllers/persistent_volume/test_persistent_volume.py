@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+BINDER = "persistentvolume-binder-controller"
+PROTECTION = ("persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller")
+VOLUMES, CLAIMS = "/api/v1/persistentvolumes", "/api/v1/namespaces/ns/persistentvolumeclaims"
+
+
+async def volume(world: Any, name: str, size: str, **spec: Any) -> None:
+    base = {
+        "capacity": {"storage": size},
+        "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": "/data"},
+        "storageClassName": "k",
+    }
+    await world.call("POST", VOLUMES, {"metadata": {"name": name}, "spec": {**base, **spec}})
+
+
+async def claim(world: Any, name: str, size: str, **spec: Any) -> None:
+    base = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, "storageClassName": "k"}
+    await world.call("POST", CLAIMS, {"metadata": {"name": name}, "spec": {**base, **spec}})
+
+
+async def phases(world: Any, path: str) -> dict[str, str]:
+    items = (await world.call("GET", path))["items"]
+    return {item["metadata"]["name"]: item["status"]["phase"] for item in items}
+
+
+@pytest.fixture
+async def storage(world: Any) -> Any:
+    await world.namespace("ns", account=True)
+    await volume(world, "big", "9Gi")
+    await volume(world, "fits", "3Gi")
+    await volume(world, "small", "1Gi")
+    await world.run(BINDER, *PROTECTION)
+    return world
+
+
+async def test_the_smallest_volume_that_fits_is_bound_and_released_with_its_claim(storage: Any) -> None:
+    assert set((await phases(storage, VOLUMES)).values()) == {"Available"}
+    await claim(storage, "c", "2Gi")
+    await storage.clock.advance(1)
+    found = await storage.get(f"{CLAIMS}/c")
+    assert (found["spec"]["volumeName"], found["status"]["phase"]) == ("fits", "Bound")
+    assert found["status"]["capacity"] == {"storage": "3Gi"}
+    assert found["metadata"]["annotations"]["pv.kubernetes.io/bind-completed"] == "yes"
+    await storage.call("DELETE", f"{CLAIMS}/c")
+    await storage.clock.advance(1)
+    assert await storage.get(f"{CLAIMS}/c") is None
+    assert await phases(storage, VOLUMES) == {"big": "Available", "fits": "Released", "small": "Available"}
+
+
+async def test_a_volume_that_comes_later_is_found_and_one_reserved_is_left(storage: Any) -> None:
+    await volume(storage, "reserved", "20Gi", claimRef={"namespace": "ns", "name": "other"})
+    await claim(storage, "c", "15Gi")
+    await storage.clock.advance(1)
+    assert await phases(storage, CLAIMS) == {"c": "Pending"}
+    await volume(storage, "late", "30Gi")
+    await storage.clock.advance(1)
+    assert (await storage.get(f"{CLAIMS}/c"))["spec"]["volumeName"] == "late"
+    await claim(storage, "other", "1Gi")
+    await storage.clock.advance(1)
+    assert (await storage.get(f"{CLAIMS}/other"))["spec"]["volumeName"] == "reserved"
+
+
+async def test_two_claims_do_not_get_one_volume(storage: Any) -> None:
+    for name in ("a", "b"):
+        await claim(storage, name, "5Gi")
+    await storage.clock.advance(2)
+    assert sorted((await phases(storage, CLAIMS)).values()) == ["Bound", "Pending"]
+
+
+async def test_a_claim_loses_its_volume_that_a_bound_one_cannot_lose_by_deletion(storage: Any) -> None:
+    await claim(storage, "c", "2Gi")
+    await storage.clock.advance(1)
+    await storage.call("DELETE", f"{VOLUMES}/fits")
+    await storage.clock.advance(1)
+    assert (await storage.get(f"{VOLUMES}/fits"))["metadata"]["deletionTimestamp"]
+    await storage.merge(f"{VOLUMES}/fits", {"metadata": {"finalizers": None}})
+    await storage.clock.advance(1)
+    assert await phases(storage, CLAIMS) == {"c": "Lost"}
+
+
+async def test_a_claim_stays_while_a_pod_on_a_node_uses_it(storage: Any) -> None:
+    await claim(storage, "c", "2Gi")
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}], "volumes": volumes}
+    await storage.call("POST", "/api/v1/namespaces/ns/pods", {"metadata": {"name": "p"}, "spec": spec})
+    await storage.call("DELETE", f"{CLAIMS}/c")
+    await storage.clock.advance(1)
+    assert (await storage.get(f"{CLAIMS}/c"))["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+    await storage.call("DELETE", "/api/v1/namespaces/ns/pods/p", {"gracePeriodSeconds": 0})
+    await storage.clock.advance(1)
+    assert await storage.get(f"{CLAIMS}/c") is None
+
+
+async def test_reclaiming_by_deletion(storage: Any) -> None:
+    await volume(storage, "scratch", "50Gi", persistentVolumeReclaimPolicy="Delete", hostPath={"path": "/tmp/x"})
+    await volume(storage, "kept", "60Gi", persistentVolumeReclaimPolicy="Delete")
+    for name, size in (("a", "50Gi"), ("b", "55Gi")):
+        await claim(storage, name, size)
+        await storage.clock.advance(1)
+        await storage.call("DELETE", f"{CLAIMS}/{name}")
+    await storage.clock.advance(2)
+    assert await storage.get(f"{VOLUMES}/scratch") is None
+    status = (await storage.get(f"{VOLUMES}/kept"))["status"]
+    assert (status["phase"], status["message"]) == (
+        "Failed",
+        "host_path deleter only supports /tmp/.+ but received provided /data",
+    )
