@@ -261,7 +261,7 @@ class _Items:
         consumed = self._consumed(verb)
         schema = self.schemas.ref(answer) if answer else {"type": "string"}
         answers = dict.fromkeys(_CODES[verb], schema) if answer or verb == "connect" else {}
-        produced = _WATCH_TYPES if verb in {"list", "watch"} else ("*/*",) if verb == "connect" else _JSON_TYPES
+        produced: tuple[str, ...] = _WATCH_TYPES if verb in {"list", "watch"} else ("*/*",) if verb == "connect" else _JSON_TYPES
         if self.resource.schema is not None:
             produced = _CUSTOM_TYPES
         self.dialect.complete(out, known, self.schemas.ref(body) if body else None, consumed, answers, produced)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from setpoint.api.machinery.schema import custom
 from setpoint.api.machinery.schema.parameters import Parameter
 from setpoint.api.machinery.schema.trees import Pack
 
@@ -50,6 +51,10 @@ class Custom(Protocol):
     def kind(self) -> str: ...
     @property
     def definition(self) -> str: ...
+    @property
+    def plural(self) -> str: ...
+    @property
+    def list_kind(self) -> str: ...
     @property
     def schema(self) -> Mapping[str, Any] | None: ...
 
@@ -153,6 +158,8 @@ class Schemas:
     def list_of(self, resource: Custom) -> str:
         """The definition of a resource's collection; made here for custom kinds."""
         name = resource.definition + "List"
+        if resource.schema is not None and resource.list_kind:
+            name = f"{resource.definition.rpartition('.')[0]}.{resource.list_kind}"
         if name not in self.pack.definitions and name not in self._makers:
             self._makers[name] = lambda: self._custom_list(resource)
         return name
@@ -205,30 +212,18 @@ class Schemas:
 
     def _custom(self, kind: Custom) -> dict[str, Any]:
         """A custom kind's own schema, with the fields that every object has."""
-        schema = dict(kind.schema or {})
-        properties = dict(schema.get("properties") or {})
-        meta = self.dialect.field_ref(self.ref(_META + "ObjectMeta"))
-        properties |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": meta}
-        return schema | {
-            "type": "object",
-            "properties": properties,
-            "x-kubernetes-group-version-kind": [_kind(kind.group, kind.version, kind.kind)],
-        }
+        out = custom.published(kind.schema, self._meta(), older=self.dialect is V2)
+        return out | {"x-kubernetes-group-version-kind": [_kind(kind.group, kind.version, kind.kind)]}
 
     def _custom_list(self, kind: Custom) -> dict[str, Any]:
-        meta = self.dialect.field_ref(self.ref(_META + "ListMeta"))
-        return {
-            "description": f"{kind.kind}List is a list of {kind.kind}",
-            "type": "object",
-            "required": ["items"],
-            "properties": {
-                "apiVersion": {"type": "string"},
-                "items": {"type": "array", "items": self.ref(kind.definition)},
-                "kind": {"type": "string"},
-                "metadata": meta,
-            },
-            "x-kubernetes-group-version-kind": [_kind(kind.group, kind.version, kind.kind + "List")],
-        }
+        list_kind = kind.list_kind or kind.kind + "List"
+        out = custom.published_list(kind.kind, list_kind, kind.plural, self.ref(kind.definition), self._meta())
+        return out | {"x-kubernetes-group-version-kind": [_kind(kind.group, kind.version, list_kind)]}
+
+    def _meta(self) -> custom.Meta:
+        object_meta, list_meta = (self.dialect.field_ref(self.ref(_META + name)) for name in ("ObjectMeta", "ListMeta"))
+        described = (self.pack.descriptions.of_field(_META + "Status", name) for name in ("apiVersion", "kind"))
+        return custom.Meta(object_meta, list_meta, *described)
 
 
 def _kind(group: str, version: str, kind: str) -> dict[str, str]:
