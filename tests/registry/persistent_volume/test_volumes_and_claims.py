@@ -78,8 +78,8 @@ def test_warnings_of_volumes() -> None:
             " instead"
         ),
         (
-            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use"
-            " dynamic provisioning."
+            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to"
+            " use dynamic provisioning."
         ),
         "spec.rbd: deprecated in v1.28, non-functional in v1.31+",
     ]

@@ -56,8 +56,8 @@ def test_networks() -> None:
             pod({"ports": [{"containerPort": 1, "name": "a"}]}, {"name": "d", "ports": [{"containerPort": 2, "name": "a"}]}),
             [
                 (
-                    'spec.containers[1].ports[0]: duplicate port name "a" with spec.containers[0].ports[0], services and probes that'
-                    " select ports by name will use spec.containers[0].ports[0]"
+                    'spec.containers[1].ports[0]: duplicate port name "a" with spec.containers[0].ports[0], services and probes'
+                    " that select ports by name will use spec.containers[0].ports[0]"
                 )
             ],
         ),
