@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.registry.builders import complaints, created
 
+from setpoint.registry.admissionregistration.expressions import Environment
 from setpoint.registry.admissionregistration.policy_spec import validate_variables
 from setpoint.registry.admissionregistration.rules import validate_rule
 from setpoint.registry.admissionregistration.webhook_client import validate_client
@@ -53,4 +54,42 @@ def test_name_and_namespace_of_a_service_are_mixed_up_as_in_kubernetes() -> None
 
 @pytest.mark.parametrize(("name", "wrong"), [("a_1", 0), ("in", 1), ("1a", 1), (" ", 1)])
 def test_variables_are_identifiers(name: str, wrong: int) -> None:
-    assert len(validate_variables("v", [{"name": name, "expression": "1"}])) == wrong
+    assert len(validate_variables("v", [{"name": name, "expression": "1"}], Environment(variables=True))) == wrong
+
+
+_POINTER = '[JSONPatch{op: "add", path: "/a/" + jsonpatch.escapeKey("b"), value: {"a": 1}}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "complaint"),
+    [
+        ("request.userInfo.extra['a'].exists(x, x == 'a')", "bool", ""),
+        ("authorizer.group('').resource('pods').namespace('n').check('get').allowed()", "bool", ""),
+        ("authorizer.requestResource.check('x').errored()", "bool", ""),
+        ("namespaceObject.metadata.labels['a'] == params.label", "bool", ""),
+        ("object.spec", "bool", "must evaluate to bool but got dyn"),
+        ("null", "string", "must evaluate to string but got null_type"),
+        ("request.nosuch", "bool", "undefined field 'nosuch'"),
+        ("variables.later", "bool", "undefined field 'later'"),
+        ("Object{spec: Object.spec{a: [1]}}", "Object", ""),
+        ("Object{spec: nosuch}", "Object", "undeclared reference to 'nosuch'"),
+        (_POINTER, "list(JSONPatch)", ""),
+        ("[JSONPatch{op: 1}]", "list(JSONPatch)", "expected type of field 'op' is 'string' but provided type is 'int'"),
+        ("[JSONPatch{what: 1}]", "list(JSONPatch)", "undefined field 'what'"),
+    ],
+)
+def test_expressions_have_types(text: str, result: str, complaint: str) -> None:
+    found = Environment(params=True, variables=True).complaints("p", text, result)
+    assert [complaint in str(error) for error in found] == ([True] if complaint else [])
+
+
+def test_variables_are_seen_by_what_follows() -> None:
+    environment = Environment(variables=True)
+    assert environment.define("v", "ports", "[1, 2]") == []
+    assert environment.complaints("p", "variables.ports[0]", "int") == []
+    assert environment.define("v", "wrong", "nosuch")
+    assert environment.complaints("p", "variables.wrong == 1", "bool") == []
+
+
+def test_the_authorizer_is_not_there_for_messages() -> None:
+    assert Environment().complaints("p", "authorizer.path('/').check('get').reason()", "string", authorizer=False)

@@ -12,6 +12,7 @@ from setpoint.registry.dynamic_resources.claim import ResourceClaimStrategy, res
 from setpoint.registry.dynamic_resources.device import validate_device
 from setpoint.registry.dynamic_resources.device_class import DeviceClassStrategy
 from setpoint.registry.dynamic_resources.resource_slice import ResourceSliceStrategy
+from setpoint.registry.dynamic_resources.selectors import validate_expression
 
 Json = dict[str, Any]
 
@@ -75,3 +76,21 @@ def test_slices_are_found_by_driver_and_node() -> None:
 @pytest.mark.parametrize(("name", "wrong"), [("x.example/r", 0), ("kubernetes.io/r", 1), ("cpu", 1)])
 def test_extended_resources_of_classes(name: str, wrong: int) -> None:
     assert len(complaints(DeviceClassStrategy(), {"metadata": {"name": "c"}, "spec": {"extendedResourceName": name}})) == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("device.attributes['a.example'].kind == 'x' && device.capacity['a.example'].m.compareTo(quantity('1Gi')) >= 0", ""),
+        ("device.attributes['a.example'].flag", ""),
+        ("device.driver", "must evaluate to bool or the unknown type, not string"),
+        ("device.nosuch", "undefined field 'nosuch'"),
+        ("", "<input>:1:0: Syntax error"),
+        (
+            "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, device.attributes.all(d, a == d))))",
+            "cost",
+        ),
+    ],
+)
+def test_selectors_are_expressions_about_devices(text: str, complaint: str) -> None:
+    assert [complaint in str(error) for error in validate_expression("p", text)] == ([True] if complaint else [])

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from setpoint.api.machinery.status import FieldError, invalid, not_supported, required
+from setpoint.registry.admissionregistration.expressions import Environment
 from setpoint.registry.admissionregistration.match_conditions import validate_match_conditions
 from setpoint.registry.admissionregistration.policy_spec import (
     validate_constraints,
@@ -24,6 +25,7 @@ from setpoint.registry.strategy import Context, Object, Strategy
 _REINVOCATION = ("IfNeeded", "Never")
 #: patch type → the field that holds its expression
 _FIELDS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+_RESULTS = {"ApplyConfiguration": "Object", "JSONPatch": "list(JSONPatch)"}
 
 Spec = Mapping[str, Any]
 
@@ -49,14 +51,16 @@ class MutatingPolicyStrategy(Strategy):
 
 def _validate_spec(spec: Spec, old: Spec) -> Errors:
     errors = validate_constraints(spec, mutating=True)
+    params = spec.get("paramKind") is not None
     if any(spec.get(field) != old.get(field) for field in ("paramKind", "matchConditions")):
-        errors += validate_match_conditions("spec.matchConditions", spec.get("matchConditions") or ())
-    errors += validate_variables("spec.variables", spec.get("variables") or ())
+        errors += validate_match_conditions("spec.matchConditions", spec.get("matchConditions") or (), params=params)
+    environment = Environment(params=params, variables=True)
+    errors += validate_variables("spec.variables", spec.get("variables") or (), environment)
     mutations, policy = spec.get("mutations") or (), spec.get("reinvocationPolicy", "")
     if not mutations:
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
     for i, mutation in enumerate(mutations):
-        errors += _mutation(f"spec.mutations[{i}]", mutation)
+        errors += _mutation(f"spec.mutations[{i}]", mutation, environment)
     if not policy:
         errors.append(required("spec.reinvocationPolicy"))
     elif policy not in _REINVOCATION:
@@ -64,7 +68,7 @@ def _validate_spec(spec: Spec, old: Spec) -> Errors:
     return errors
 
 
-def _mutation(path: str, mutation: Spec) -> Errors:
+def _mutation(path: str, mutation: Spec, environment: Environment) -> Errors:
     kind = mutation.get("patchType", "")
     if not kind:
         return [required(f"{path}.patchType")]
@@ -76,7 +80,7 @@ def _mutation(path: str, mutation: Spec) -> Errors:
     if patch is None:
         errors: Errors = [required(f"{path}.{field}", f"must be specified when patchType is {kind}")]
     else:
-        errors = validate_expression(f"{path}.{field}.expression", patch.get("expression", ""))
+        errors = validate_expression(f"{path}.{field}.expression", patch.get("expression", ""), environment, _RESULTS[kind])
     if mutation.get(other) is not None:
         errors.append(invalid(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}"))
     return errors

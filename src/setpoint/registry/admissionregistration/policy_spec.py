@@ -11,6 +11,7 @@ from typing import Any
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import forbidden, invalid, not_supported, required
+from setpoint.registry.admissionregistration.expressions import Environment
 from setpoint.registry.admissionregistration.rules import FAILURE_POLICIES, validate_match_resources
 from setpoint.registry.fields import Errors, label_selector, one_of, path_segment
 
@@ -41,6 +42,7 @@ _RESERVED = frozenset(
         "while",
     }
 )
+_NO_EXPRESSION = "expression is not specified"
 _NOT_FOUND_ACTIONS = ("Deny", "Allow")
 
 Spec = Mapping[str, Any]
@@ -86,7 +88,8 @@ def _api_version(path: str, value: str) -> Errors:
     return errors
 
 
-def validate_variables(path: str, variables: Sequence[Spec]) -> Errors:
+def validate_variables(path: str, variables: Sequence[Spec], environment: Environment) -> Errors:
+    """Each variable may use those before it."""
     errors: Errors = []
     for i, variable in enumerate(variables):
         name, here = variable.get("name", ""), f"{path}[{i}]"
@@ -94,13 +97,17 @@ def validate_variables(path: str, variables: Sequence[Spec]) -> Errors:
             errors.append(required(f"{here}.name", "name is not specified"))
         elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
             errors.append(invalid(f"{here}.name", name, "must be a valid CEL identifier"))
-        errors += validate_expression(f"{here}.expression", variable.get("expression", ""))
+        expression = variable.get("expression", "")
+        if expression.strip():
+            errors += environment.define(f"{here}.expression", name, expression)
+        else:
+            errors.append(required(f"{here}.expression", _NO_EXPRESSION))
     return errors
 
 
-def validate_expression(path: str, expression: str) -> Errors:
-    """An expression that is there. Whether it compiles is not checked yet."""
-    return [] if expression.strip() else [required(path, "expression is not specified")]
+def validate_expression(path: str, expression: str, environment: Environment, result: str) -> Errors:
+    """An expression that is there and evaluates to the type named."""
+    return environment.complaints(path, expression, result) if expression.strip() else [required(path, _NO_EXPRESSION)]
 
 
 def validate_param_ref(path: str, reference: Spec | None) -> Errors:

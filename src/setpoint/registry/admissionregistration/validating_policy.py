@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
+from setpoint.registry.admissionregistration.expressions import Environment
 from setpoint.registry.admissionregistration.match_conditions import validate_match_conditions
 from setpoint.registry.admissionregistration.policy_spec import (
     validate_constraints,
@@ -50,23 +51,27 @@ class ValidatingPolicyStrategy(VersionedSpecStatusStrategy):
 def _validate_spec(obj: Object, old: Spec) -> Errors:
     spec = obj.get("spec") or {}
     errors = validate_constraints(spec, mutating=False)
+    params = spec.get("paramKind") is not None
     if any(spec.get(field) != old.get(field) for field in ("paramKind", "matchConditions")):
-        errors += validate_match_conditions("spec.matchConditions", spec.get("matchConditions") or ())
-    errors += validate_variables("spec.variables", spec.get("variables") or ())
+        errors += validate_match_conditions("spec.matchConditions", spec.get("matchConditions") or (), params=params)
+    environment = Environment(params=params, variables=True)
+    errors += validate_variables("spec.variables", spec.get("variables") or (), environment)
     validations, annotations = spec.get("validations") or (), spec.get("auditAnnotations") or ()
     if not validations and not annotations:
         why = "validations or auditAnnotations must contain at least one item"
         return [*errors, required("spec.validations", why), required("spec.auditAnnotations", why)]
     for i, validation in enumerate(validations):
-        errors += _validation(f"spec.validations[{i}]", validation)
-    return errors + _annotations("spec.auditAnnotations", annotations, obj["metadata"].get("name", ""))
+        errors += _validation(f"spec.validations[{i}]", validation, environment)
+    return errors + _annotations("spec.auditAnnotations", annotations, obj["metadata"].get("name", ""), environment)
 
 
-def _validation(path: str, validation: Spec) -> Errors:
+def _validation(path: str, validation: Spec, environment: Environment) -> Errors:
     message, expression = validation.get("message", ""), validation.get("messageExpression", "")
-    errors = validate_expression(f"{path}.expression", validation.get("expression", ""))
+    errors = validate_expression(f"{path}.expression", validation.get("expression", ""), environment, "bool")
     if expression and not expression.strip():
         errors.append(invalid(f"{path}.messageExpression", expression, "must be non-empty if specified"))
+    elif expression:
+        errors += environment.complaints(f"{path}.messageExpression", expression, "string", authorizer=False)
     if message and not message.strip():
         errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
     elif any(newline in message.strip() for newline in "\n\r"):
@@ -74,7 +79,7 @@ def _validation(path: str, validation: Spec) -> Errors:
     return errors + one_of(f"{path}.reason", validation.get("reason"), _REASONS)
 
 
-def _annotations(path: str, annotations: Sequence[Spec], policy: str) -> Errors:
+def _annotations(path: str, annotations: Sequence[Spec], policy: str, environment: Environment) -> Errors:
     errors: Errors = []
     if len(annotations) > _MAX_ANNOTATIONS:
         errors.append(invalid(path, annotations, f"must not have more than {_MAX_ANNOTATIONS} auditAnnotations"))
@@ -89,6 +94,8 @@ def _annotations(path: str, annotations: Sequence[Spec], policy: str) -> Errors:
             errors.append(required(f"{here}.valueExpression", "valueExpression is not specified"))
         elif len(value.encode()) > _LONGEST_VALUE:
             errors.append(required(f"{here}.valueExpression", f"must not exceed {_LONGEST_VALUE} bytes in length"))
+        else:
+            errors += environment.complaints(f"{here}.valueExpression", value, "string", "null_type")
         if key in seen:
             errors.append(duplicate(f"{here}.key", key))
         seen.add(key)

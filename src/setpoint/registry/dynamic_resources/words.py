@@ -12,6 +12,7 @@ import orjson
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import invalid, not_supported, required, too_long
+from setpoint.registry.dynamic_resources.selectors import validate_expression
 from setpoint.registry.fields import Errors, complain, dns_subdomain
 from setpoint.registry.pod.validation.remote_volumes import csi_driver_name
 
@@ -60,13 +61,14 @@ def fully_qualified_name(path: str, name: str) -> Errors:
 
 
 def selector(path: str, value: Mapping[str, Any]) -> Errors:
-    """An expression about a device. Whether it compiles is not checked yet."""
+    """An expression about a device."""
     cel = value.get("cel")
     if cel is None:
         return [required(f"{path}.cel")]
-    if len(cel.get("expression", "").encode()) > _LONGEST_EXPRESSION:
+    expression = cel.get("expression", "")
+    if len(expression.encode()) > _LONGEST_EXPRESSION:
         return [too_long(f"{path}.cel.expression", _LONGEST_EXPRESSION)]
-    return []
+    return validate_expression(f"{path}.cel.expression", expression)
 
 
 def configuration(path: str, value: Mapping[str, Any]) -> Errors:

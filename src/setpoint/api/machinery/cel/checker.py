@@ -5,7 +5,7 @@ The rules are those of the CEL specification's gradual typing, the complaints th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from setpoint.api.machinery.cel.declarations import Overload, functions
 from setpoint.api.machinery.cel.source import CompileError, Issue
@@ -52,12 +52,12 @@ TYPE_NAMES: dict[str, Type] = {
 }
 
 
-def check(text: str, tree: Expr, variables: Mapping[str, Type]) -> Type:
-    """The expression's type; the tree is annotated on the way.
+def check(text: str, tree: Expr, variables: Mapping[str, Type], messages: Callable[[str], Type | None] | None = None) -> Type:
+    """The expression's type; the tree is annotated on the way. `messages` finds the types that expressions may construct.
 
     Raises CompileError with everything that does not fit.
     """
-    checker = Checker(variables)
+    checker = Checker(variables, messages)
     try:
         checker.visit(tree)
     except RecursionError:
@@ -70,7 +70,8 @@ def check(text: str, tree: Expr, variables: Mapping[str, Type]) -> Type:
 class Checker:
     """One expression's check."""
 
-    def __init__(self, variables: Mapping[str, Type]) -> None:
+    def __init__(self, variables: Mapping[str, Type], messages: Callable[[str], Type | None] | None = None) -> None:
+        self._messages = messages
         self.issues: list[Issue] = []
         self._scopes: list[Mapping[str, Type]] = [variables]
         self._mappings = Mappings()
@@ -104,7 +105,22 @@ class Checker:
             case Fold():
                 return self._fold(node)
             case Message():
-                return self._undeclared(node.offset, node.name)
+                return self._message(node)
+
+    def _message(self, node: Message) -> Type:
+        """A constructed object: every field must exist and fit."""
+        known = self._messages(node.name) if self._messages is not None else None
+        if known is None:
+            return self._undeclared(node.offset, node.name)
+        scope: ObjectScope = known.scope
+        for name, value in node.fields:
+            given, wanted = self.visit(value), scope.fields.get(name)
+            if wanted is None:
+                self._complain(value.offset, f"undefined field '{name}'")
+            elif not self._mappings.assignable([wanted], [given]):
+                found = self._mappings.applied(given)
+                self._complain(value.offset, f"expected type of field '{name}' is '{wanted}' but provided type is '{found}'")
+        return known
 
     def _complain(self, offset: int, message: str) -> Type:
         self.issues.append(Issue(offset, message))
@@ -130,6 +146,8 @@ class Checker:
             and name.partition(".")[0] not in self._scopes[0]
         ):
             return TYPE_NAMES[name]
+        if not node.test and not node.optional and (whole := self._scopes[0].get(_qualified(node))) is not None:
+            return whole  # a variable whose name has dots
         operand = self._mappings.applied(self.visit(node.operand))
         inner = operand.params[0] if operand.name == "optional" else operand
         result = self._field(node, self._mappings.resolve(inner))

@@ -139,8 +139,7 @@ class Parser:
                 expr = self._index(expr, self._take())
             elif self._is("{") and (name := _qualified_name(expr)):
                 opening = self._take()
-                self._fields()
-                expr = Message(opening.offset, name)
+                expr = Message(opening.offset, name, self._fields())
             else:
                 return expr
 
@@ -286,15 +285,19 @@ class Parser:
         self._expect("}")
         return MapNode(opening.offset, entries)
 
-    def _fields(self) -> None:
+    def _fields(self) -> list[tuple[str, Expr]]:
+        fields: list[tuple[str, Expr]] = []
         while not self._is("}"):
-            self._take()
+            if self._is("?"):
+                self._take()
+            name = self._take().text
             self._expect(":")
-            self._expression()
+            fields.append((name, self._expression()))
             if not self._is(","):
                 break
             self._take()
         self._expect("}")
+        return fields
 
     def _number(self, token: Token, sign: str = "") -> Expr:
         offset = token.offset - len(sign)

@@ -21,6 +21,8 @@ class CompileError(ValueError):
 
 def show(text: str, issue: Issue) -> str:
     r"""`ERROR: <input>:1:6: message`, the line, and a caret; blanks of the line stay, tabs become blanks."""
+    if not text:
+        return f"ERROR: <input>:1:0: {issue.message}"
     line = text.count("\n", 0, issue.offset) + 1
     start = text.rfind("\n", 0, issue.offset) + 1
     column = issue.offset - start

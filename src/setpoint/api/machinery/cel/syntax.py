@@ -73,9 +73,10 @@ class MapNode(Node):
 
 
 class Message(Node):
-    """`Name{field: value}`: no such types exist here, so the checker refuses it by name."""
+    """`Name{field: value}`: only mutations of admission policies have such types; the checker refuses others by name."""
 
     name: str
+    fields: list[tuple[str, Expr]] = []
     type: Type = DYN
 
 
