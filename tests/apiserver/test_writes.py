@@ -308,3 +308,17 @@ async def test_options_of_a_delete(api: Any, options: Any, code: int, message: s
     await api(f"POST {CONFIGMAPS}", config_map())
     assert message in (await api(f"DELETE {CONFIGMAPS}/m", options, code=code)).get("message", "")
     await api(f"GET {CONFIGMAPS}/m")
+
+
+async def test_a_scale_is_patched_as_any_object_is(api: Any, write: Writer) -> None:
+    await api(f"POST {DEPLOYMENTS}", deployment(replicas=2))
+    scale = f"{DEPLOYMENTS}/d/scale"
+    refused = await api.merge(scale, {"spec": {"replicas": "x"}}, code=422)
+    assert causes(refused) == [("FieldValueInvalid", "patch")]
+    body = orjson.dumps({"spec": {"replicas": 4, "odd": 1}})
+    response = await api.respond(f"PATCH {scale}", body, content_type="application/merge-patch+json")
+    assert (response.status, list(response.warnings)) == (200, ['unknown field "spec.odd"'])
+    await api.merge(f"{scale}?fieldValidation=Strict", {"spec": {"replicas": 4, "odd": 1}}, code=422)
+    changed = await write.patch(scale, [{"op": "replace", "path": "/spec/replicas", "value": 6}], JSON_PATCH)
+    assert changed["spec"] == {"replicas": 6}
+    assert (await api(f"GET {DEPLOYMENTS}/d"))["spec"]["replicas"] == 6

@@ -106,7 +106,7 @@ def not_above(path: str, status: Spec, fields: tuple[str, ...], limit: str) -> E
     total = status.get(limit) or 0
     shown = "status.replicas" if limit == "replicas" else limit
     return [
-        invalid(f"{path}.{field}", status[field], f"cannot be greater than {shown}")
+        invalid(f"{path}.{field}", status.get(field) or 0, f"cannot be greater than {shown}")
         for field in fields
         if (status.get(field) or 0) > total
     ]

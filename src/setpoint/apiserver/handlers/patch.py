@@ -19,6 +19,7 @@ from setpoint.apiserver.handlers.update import check_identity
 from setpoint.apiserver.negotiation import accepted
 from setpoint.apiserver.options import WriteOptions, manager_of, write_options
 from setpoint.apiserver.request import Response
+from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Object
 
 JSON_PATCH = "application/json-patch+json"
@@ -91,9 +92,15 @@ def read_patch(body: bytes, media: str) -> Any:
     raise bad_request(detail if media == STRATEGIC_PATCH else f"error decoding patch: {detail}") from None
 
 
-def apply_patch(call: Call, current: Object, patch: Any, media: str, options: WriteOptions) -> tuple[Object, list[str]]:
-    """The patched object, decoded as a body is: canonical, of the URL's kind; and warnings. Raises 400, 413, 415, 422."""
-    resource, version, body = call.resource, call.version, call.request.body
+def apply_patch(
+    call: Call, current: Object, patch: Any, media: str, options: WriteOptions, *, other: ServedResource | None = None
+) -> tuple[Object, list[str]]:
+    """The patched object, decoded as a body is: canonical, of the URL's kind; and warnings. Raises 400, 413, 415, 422.
+
+    `other` is the kind that a subresource shows instead.
+    """
+    resource, version = (other, other.storage_version) if other is not None else (call.resource, call.version)
+    body = call.request.body
     if media == STRATEGIC_PATCH:
         from setpoint.api.machinery.patch import restore, strategic
 

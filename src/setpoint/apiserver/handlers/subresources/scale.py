@@ -20,11 +20,13 @@ from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import WriteOptions, manager_of, write_options
 from setpoint.apiserver.request import Response
 from setpoint.registry.resource import ServedResource
-from setpoint.registry.strategy import Object
+from setpoint.registry.strategy import Object, Strategy
 from setpoint.storage.protocol import Record
 
 _KIND, _VERSION = "Scale", "autoscaling/v1"
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
+#: the kind as patches see it; it is never stored
+_SCALES = ServedResource("autoscaling", ("v1",), "scales", "scale", _KIND, True, Strategy(), {"v1": _DEFINITION})
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -46,20 +48,16 @@ async def _patch(call: Call) -> Response:
     if media == patching.APPLY_YAML:
         return await _apply(call)
     options = write_options(call.request, "PatchOptions")
-    patch = patching.read_patch(call.request.body, media)
+    body, warnings = call.request.body, list[str]()
+    patch = updating.anew(patching.read_patch(body, media), lambda: patching.read_patch(body, media))
 
     def patched(current: Object) -> Object:
-        if media == patching.JSON_PATCH:
-            from setpoint.api.machinery.patch import json_patch
+        scale, warnings[:] = patching.apply_patch(call, current, patch(), media, options, other=_SCALES)
+        return scale
 
-            result = json_patch.apply(current, patch, validation=options.validation)
-        else:
-            from setpoint.api.machinery.patch import merge
-
-            result = merge.apply(current, patch)
-        return _decode(call, orjson.dumps(result), "application/json", options)[0]
-
-    return await _write(call, options, patched)
+    response = await _write(call, options, patched)
+    call.warnings[:0] = warnings
+    return response
 
 
 async def _apply(call: Call) -> Response:
