@@ -59,8 +59,29 @@ class Bodies:
         self, body: bytes, media: str, resource: ServedResource, version: str, validation: str
     ) -> tuple[Object, list[str]]:
         """An object of the URL's kind and version, canonical; and warnings. Raises 400."""
+        if "schema_of" in resource.extra:
+            return self._decode_custom(body, media, resource, version, validation)
         node = self.node(resource, version)
         return self._decode(body, media, node, resource.kind, api_version(resource, version), validation)
+
+    def _decode_custom(
+        self, body: bytes, media: str, resource: ServedResource, version: str, validation: str
+    ) -> tuple[Object, list[str]]:
+        """A custom object: free JSON but for its metadata, pruned by its schema. Raises 400."""
+        read = decode.WARN if validation == decode.STRICT else validation
+        obj, complaints = self._decode(body, media, resource.extra["shallow"], resource.kind, api_version(resource, version), read)
+        complaints = complaints + self._pruned(obj, resource, version)
+        if complaints and validation == decode.STRICT:
+            text = f"strict decoding error: {', '.join(complaints)}"
+            raise bad_request(f'{resource.kind} in version "{version}" cannot be handled as a {resource.kind}: {text}')
+        return obj, complaints if validation != decode.IGNORE else []
+
+    @staticmethod
+    def _pruned(obj: Object, resource: ServedResource, version: str) -> list[str]:
+        """Drop what a custom kind's schema does not know; the complaints about it."""
+        from setpoint.api.machinery.schema.pruning import prune
+
+        return [f'unknown field "{path}"' for path in prune(obj, resource.extra["schema_of"](version))]
 
     def decode_as(
         self, body: bytes, media: str, definition: str, kind: str, wanted: str, validation: str
@@ -106,7 +127,7 @@ class Bodies:
 
         Repeated names are complained about where they are: in the patch.
         """
-        text, node = orjson.dumps(patched), self.node(resource, version)
+        text, node = orjson.dumps(patched), resource.extra.get("shallow") or self.node(resource, version)
         kind, wanted = resource.kind, api_version(resource, version)
         expected = decode.Expected(kind, wanted, self._is_known)
         repeated = _patch_complaints(patch) if validation != decode.IGNORE else []
@@ -116,6 +137,8 @@ class Bodies:
         except decode.DecodeError as error:
             raise _invalid_result(patched, current, node, patch, str(error)) from error
         complaints = repeated + decoded.warnings
+        if "schema_of" in resource.extra:
+            complaints += self._pruned(decoded.obj, resource, version)
         if complaints and validation == decode.STRICT:
             raise _invalid_result(patched, current, node, patch, f"strict decoding error: {', '.join(complaints)}")
         obj = _complete(decoded.obj, kind, wanted)

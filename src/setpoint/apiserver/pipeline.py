@@ -6,7 +6,7 @@ traceback in the log. Authentication has been done by the carrier, which knows t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -48,6 +48,13 @@ class Authorizer(Protocol):
     async def authorize(self, request: Request, info: RequestInfo) -> None: ...
 
 
+class Follower(Protocol):
+    """Serves what objects in the store say: `load` does so once, before the first request; `run` follows them, for ever."""
+
+    async def load(self) -> None: ...
+    async def run(self) -> None: ...
+
+
 class Pipeline:
     """Serves `resources` from `store`.
 
@@ -83,18 +90,19 @@ class Pipeline:
         self._virtual: dict[str, Handler] = {}
         self._mounts: dict[str, RouteHandler] = {}
         self.health = Health()
+        self.followers: list[Follower] = []
         self._mount_own(minor)
         for resource in resources:
             self.serve(resource)
 
     # --- composition ---
 
-    def serve(self, resource: ServedResource) -> None:
-        """Add a resource, or replace one."""
+    def serve(self, resource: ServedResource, only: Sequence[str] | None = None) -> None:
+        """Add a resource, or replace one; `only` in some of its versions (a custom kind has a row for each)."""
         store = GenericStore(resource, self.store, self.clock, self.admission, self._canonical(resource))
         self.stores[resource.group, resource.plural] = store
         self.bodies.know(resource)
-        self.router.add(resource, store)
+        self.router.add(resource, store, resource.versions if only is None else only)
 
     def _canonical(self, resource: ServedResource) -> Callable[[Object, str], Object]:
         """What brings an object of one of a resource's versions into canonical form, the stored one included."""
@@ -205,6 +213,9 @@ class Pipeline:
     def _handler(self, call: Call) -> Handler:
         resource, subresource = call.resource, call.subresource
         if subresource is not None:
+            kinds_own: Handler | None = resource.extra.get("handlers", {}).get(subresource.name)
+            if kinds_own is not None:
+                return kinds_own
             own = self._subresources.get(f"{resource.plural}/{subresource.name}") or self._subresources.get(subresource.name)
             if own is not None:
                 return own

@@ -6,7 +6,7 @@ Authorisation asks for `RequestInfo` even where nothing is served there, so both
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -133,14 +133,15 @@ class Router:
         self._table: dict[tuple[str, str, str], Served] = {}
         self._groups: set[str] = set()
 
-    def add(self, resource: ServedResource, store: Any) -> None:
-        """Serve a resource in all its versions; replaces what was there."""
+    def add(self, resource: ServedResource, store: Any, versions: Sequence[str]) -> None:
+        """Serve a resource in `versions`; replaces what was there."""
         subresources = {sub.name: sub for sub in resource.subresources}
         deprecations = resource.extra.get("deprecations", {})
-        for version in resource.versions:
+        for version in versions:
             served = Served(resource, version, store, subresources, deprecations.get(version, ""))
             self._table[resource.group, version, resource.plural] = served
-        self._groups.add(resource.group)
+        if versions:
+            self._groups.add(resource.group)
 
     def remove(self, resource: ServedResource) -> None:
         """Stop serving a resource."""

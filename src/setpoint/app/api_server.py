@@ -25,6 +25,7 @@ from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartErro
 from setpoint.client.client import Client
 from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.kit.clock import Clock
+from setpoint.kit.tasks import Tasks
 from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.storage.protocol import Store, StoreError
 
@@ -71,6 +72,8 @@ class ApiServer:
         except StoreError as error:
             raise StartError(str(error)) from error
         await ServiceAllocator(self._store).repair()
+        for follower in self.pipeline.followers:
+            await follower.load()
         context = server_context(self._serving(), str(self.authority.certificate_file))
         self.pipeline.health.started = False
         self.port = await self._listen(context)
@@ -82,6 +85,11 @@ class ApiServer:
         self.pipeline.health.started = True
         if announce:
             self.announce()
+
+    def follow(self, tasks: Tasks) -> None:
+        """Begin to follow what in the store decides about the server itself (definitions of custom resources)."""
+        for follower in self.pipeline.followers:
+            tasks.loop(type(follower).__name__, follower.run, clock=self._clock)
 
     def announce(self) -> None:
         """Leave the address where the other parts look for it."""

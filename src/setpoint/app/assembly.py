@@ -12,6 +12,7 @@ from setpoint.apiserver.authentication.service_accounts import ServiceAccountTok
 from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.authorization import AnyAuthenticated
 from setpoint.apiserver.call import Call
+from setpoint.apiserver.custom_resources.following import CustomResources
 from setpoint.apiserver.discovery import Discovery
 from setpoint.apiserver.handlers import issuer
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
@@ -77,14 +78,18 @@ def make_pipeline(
     )
     if kubelet is not None:
         _mount_streams(pipeline, kubelet)
-    discovery = Discovery(lambda: served.groups, lambda: served.resources, address)
+    custom = CustomResources(pipeline, trees.load(minor))
+    discovery = Discovery(lambda: [*served.groups, *custom.groups()], lambda: [*served.resources, *custom.resources()], address)
+    openapi = OpenAPI(trees.load(minor), lambda: [*served.resources, *custom.resources()])
+    custom.on_change += [discovery.changed, openapi.changed]
+    pipeline.followers.append(custom)
     if tokens is not None:
         pages = issuer.IssuerPages(tokens, address)
         pipeline.mount(issuer.CONFIGURATION, pages.configuration)
         pipeline.mount(issuer.KEYS, pages.keys)
     pipeline.mount("/api", discovery.handle)
     pipeline.mount("/apis", discovery.handle)
-    pipeline.mount("/openapi", OpenAPI(trees.load(minor), lambda: served.resources).handle)
+    pipeline.mount("/openapi", openapi.handle)
     return pipeline
 
 

@@ -41,6 +41,7 @@ async def run_single(options: Options, started_at: float, stop: asyncio.Event) -
                 tasks.start(f"isolation of {name}", template.isolation(""))
             await asyncio.sleep(_BEGIN)
             await server.start()
+            server.follow(tasks)
             tasks.start("loop lag", looplag.watch())
             registered = start_nodes(tasks, server, clock, templates)
             start_loops(tasks, server, clock)

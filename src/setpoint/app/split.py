@@ -172,10 +172,13 @@ async def _run_api_server(options: Options, stop: asyncio.Event) -> None:
     server = ApiServer(options, RealClock())
     try:
         await server.start(announce=False)
-        write_component_kubeconfigs(server)
-        server.announce()
-        garbage.settle()
-        await stop.wait()
+        async with Tasks(API_SERVER) as tasks:
+            server.follow(tasks)
+            write_component_kubeconfigs(server)
+            server.announce()
+            garbage.settle()
+            await stop.wait()
+            tasks.stop()
     finally:
         await server.stop()
 

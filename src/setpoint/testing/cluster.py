@@ -99,6 +99,7 @@ class VirtualCluster:
         self._names = parts
         self._running: dict[str, _Running] = {}
         self._tasks = Tasks("cluster")
+        self._following: list[asyncio.Task[None]] = []
         self._stack = AsyncExitStack()
         self._makers: dict[str, Callable[[Client], Part]] = {
             CONTROLLERS: self._make_controllers,
@@ -114,6 +115,7 @@ class VirtualCluster:
         self._stack.push_async_callback(self.store.close)
         await bootstrap.ensure(self.client, service_address="10.96.0.1", port=6443)
         await self._stack.enter_async_context(self._tasks)
+        self._follow()
         for name in self._names:
             self.start(name)
         await self.clock.advance(1)
@@ -122,6 +124,10 @@ class VirtualCluster:
     async def __aexit__(self, *error: object) -> None:
         self._tasks.stop()
         await self._stack.__aexit__(None, None, None)  # an error of the body stays what it is
+
+    def _follow(self) -> None:
+        """What the API server itself follows in the store."""
+        self._following = [self._tasks.start("follower", each.run()) for each in self._server.pipeline.followers]
 
     def start(self, name: str) -> None:
         """Start a part anew; what it knew before is gone."""
@@ -149,6 +155,11 @@ class VirtualCluster:
     async def restart_api_server(self) -> None:
         """A new API server over the same store: all watches end, caches begin empty."""
         self._server.pipeline = make_pipeline(self.store, self.clock, address=lambda: "127.0.0.1:6443")
+        for task in self._following:
+            task.cancel()
+        for follower in self._server.pipeline.followers:
+            await follower.load()
+        self._follow()
         self.faults.break_watches()
         await self.clock.idle()
 

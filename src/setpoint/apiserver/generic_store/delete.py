@@ -17,6 +17,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.generic_store import create as creating
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
 from setpoint.kit.clock import parse_rfc3339, rfc3339
+from setpoint.registry.apiextensions import removal
 from setpoint.registry.metadata import FOREGROUND, ORPHAN
 from setpoint.registry.strategy import Context, Object
 from setpoint.storage import protocol
@@ -73,6 +74,10 @@ async def _checked(store: GenericStore, context: Context, name: str, deletion: D
 async def _attempt(store: GenericStore, context: Context, deletion: Deletion, current: Record, old: Object) -> Outcome:
     if store.resource.kind == "Namespace" and not store.resource.group:
         marked = _begin_namespace(store, deletion, old)
+        if marked is not None:
+            return await _mark(store, context, current, old, marked)
+    if store.resource.kind == "CustomResourceDefinition" and store.resource.group == "apiextensions.k8s.io":
+        marked = removal.begin(old, store.clock.now())
         if marked is not None:
             return await _mark(store, context, current, old, marked)
     marked, grace = _mark_graceful(store, context, deletion, old)

@@ -1,0 +1,350 @@
+"""Validation of a custom object by its OpenAPI v3 schema, with Kubernetes' complaints.
+
+`validate(obj, schema, old)` ratchets: what is wrong in a part that an update has not changed is let pass. Source: kube-openapi
+`validation/validate` (the order of checks), `validation/errors` (the texts); apiextensions-apiserver `apiserver/validation`
+(how they become field errors, ratcheting) and `schema/listtype`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.jsonpath import JsonPath
+from setpoint.api.machinery.schema import strings
+from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
+
+Schema = Mapping[str, Any]
+
+_ABSENT: Any = object()
+_NUMBERS = ("integer", "number")
+_INT32 = range(2**31)
+
+
+def validate(obj: Any, schema: Schema, old: Any = _ABSENT, path: str = "") -> list[FieldError]:
+    """Every complaint; with `old`, those about changed parts."""
+    return Check(path, schema).run(obj, old).errors
+
+
+class Result:
+    """Complaints, and how many checks were made (which decides whose complaints of `oneOf` are shown)."""
+
+    __slots__ = ("count", "errors")
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+        self.count = 0
+
+    def merge(self, other: Result) -> None:
+        self.errors += other.errors
+        self.count += other.count
+
+
+class Check:
+    """One schema at one place."""
+
+    __slots__ = ("path", "schema")
+
+    def __init__(self, path: str, schema: Schema) -> None:
+        self.path = path
+        self.schema = schema
+
+    def run(self, value: Any, old: Any = _ABSENT) -> Result:
+        result = Result()
+        if value is None:
+            self._type(value, result)
+            self._enum(value, result)
+        else:
+            self._value(value, old, result)
+        if result.errors and old is not _ABSENT and equal(value, old):
+            result.errors = []
+        return result
+
+    def _value(self, value: Any, old: Any, result: Result) -> None:
+        kind = type(value)
+        self._type(value, result)
+        self._composed(value, old, result)
+        if kind is str:
+            self._string(value, result)
+        elif kind is int or kind is float:
+            self._number(value, result)
+        elif kind is list:
+            self._list(value, old, result)
+        self._enum(value, result)
+        if kind is dict:
+            self._object(value, old, result)
+        result.count += 4
+
+    # --- one check each ---
+
+    def _type(self, value: Any, result: Result) -> None:
+        schema = self.schema
+        wanted = ("integer", "string") if schema.get("x-kubernetes-int-or-string") else (schema.get("type") or "",)
+        if wanted == ("",):
+            return
+        if value is None:
+            if not schema.get("nullable"):
+                result.errors.append(self._wrong_type(wanted, "null"))
+            return
+        found = type_of(value)
+        fits = found in wanted or (found == "integer" and "number" in wanted)
+        if not fits and not (found == "number" and "integer" in wanted and float(value).is_integer()):
+            result.errors.append(self._wrong_type(wanted, found))
+
+    def _wrong_type(self, wanted: Sequence[str], found: str) -> FieldError:
+        return FieldError("FieldValueTypeInvalid", self._field, found, self._says(f'must be of type {",".join(wanted)}: "{found}"'))
+
+    def _composed(self, value: Any, old: Any, result: Result) -> None:
+        schema = self.schema
+        if any_of := schema.get("anyOf"):
+            self._any_of(any_of, value, old, result)
+        if one_of := schema.get("oneOf"):
+            self._one_of(one_of, value, old, result)
+        if all_of := schema.get("allOf"):
+            runs = [Check(self.path, each).run(value, old) for each in all_of]
+            for run in runs:
+                result.merge(run)
+            valid = sum(not run.errors for run in runs)
+            if valid != len(runs):
+                none = ". None validated" if not valid else ""
+                result.errors.append(self._whole(f"must validate all the schemas (allOf){none}"))
+        if (negated := schema.get("not")) is not None and not Check(self.path, negated).run(value, old).errors:
+            result.errors.append(self._whole("must not validate the schema (not)"))
+
+    def _any_of(self, schemas: Sequence[Schema], value: Any, old: Any, result: Result) -> None:
+        best: Result | None = None
+        for each in schemas:
+            run = Check(self.path, each).run(value, old)
+            if not run.errors:
+                result.count += run.count
+                return
+            if best is None or run.count > best.count:
+                best = run
+        result.errors.append(self._whole("must validate at least one schema (anyOf)"))
+        if best is not None:
+            result.merge(best)
+
+    def _one_of(self, schemas: Sequence[Schema], value: Any, old: Any, result: Result) -> None:
+        best: Result | None = None
+        valid = 0
+        for each in schemas:
+            run = Check(self.path, each).run(value, old)
+            if not run.errors:
+                valid, best = valid + 1, None
+            elif not valid and (best is None or run.count > best.count):
+                best = run
+        if valid == 1:
+            return
+        more = f"Found {valid} valid alternatives" if valid else "Found none valid"
+        result.errors.append(self._whole(f"must validate one and only one schema (oneOf). {more}"))
+        if best is not None:
+            result.merge(best)
+
+    def _string(self, value: str, result: Result) -> None:
+        schema, length = self.schema, len(value)
+        if (most := schema.get("maxLength")) is not None and length > most:
+            result.errors.append(FieldError("FieldValueTooLong", self._field, value, f"may not be more than {most} bytes"))
+        elif (least := schema.get("minLength")) is not None and length < least:
+            result.errors.append(self._invalid(value, f"should be at least {least} chars long"))
+        elif (pattern := schema.get("pattern")) and not strings.matches(pattern, value):
+            result.errors.append(self._invalid(value, f"should match '{pattern}'"))
+        kind = schema.get("format")
+        if kind and (schema.get("type") or "string") not in _NUMBERS and not strings.fits(kind, value):
+            detail = self._says(f'must be of type {kind}: "{value}"')
+            result.errors.append(FieldError("FieldValueTypeInvalid", self._field, value, detail))
+
+    def _number(self, value: float, result: Result) -> None:
+        schema = self.schema
+        if (factor := schema.get("multipleOf")) is not None and not _is_multiple(value, factor):
+            result.errors.append(self._invalid(value, f"should be a multiple of {number(factor)}"))
+        most, least = schema.get("maximum"), schema.get("minimum")
+        if most is not None and (value >= most if schema.get("exclusiveMaximum") else value > most):
+            word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
+            result.errors.append(self._invalid(value, f"should be {word} {number(most)}"))
+        if least is not None and (value <= least if schema.get("exclusiveMinimum") else value < least):
+            word = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
+            result.errors.append(self._invalid(value, f"should be {word} {number(least)}"))
+
+    def _list(self, value: list[Any], old: Any, result: Result) -> None:
+        schema, size = self.schema, len(value)
+        items = schema.get("items")
+        if isinstance(items, Mapping):
+            before = _correlated(schema, old) if old is not _ABSENT else None
+            for index, found in enumerate(value):
+                earlier = before.get(_key(schema, found), _ABSENT) if before else _ABSENT
+                result.merge(Check(f"{self.path}[{index}]", items).run(found, earlier))
+        if (least := schema.get("minItems")) is not None and size < least:
+            result.errors.append(self._invalid(size, f"should have at least {least} items"))
+        if (most := schema.get("maxItems")) is not None and size > most:
+            result.errors.append(FieldError("FieldValueTooMany", self._field, size, f"must have at most {most} items"))
+        if schema.get("uniqueItems") and next(_repeated(value), None) is not None:
+            result.errors.append(self._invalid("", "shouldn't contain duplicates"))
+
+    def _enum(self, value: Any, result: Result) -> None:
+        allowed = self.schema.get("enum")
+        if allowed is not None and not (value is None and self.schema.get("nullable")):
+            if any(equal(value, each) for each in allowed):
+                return
+            words = [each if isinstance(each, str) else orjson.dumps(each).decode() for each in allowed]
+            result.errors.append(not_supported(self._field, value, words))
+
+    def _object(self, value: dict[str, Any], old: Any, result: Result) -> None:
+        schema, size = self.schema, len(value)
+        if (least := schema.get("minProperties")) is not None and size < least:
+            result.errors.append(self._invalid(size, f"should have at least {least} properties"))
+            return
+        if (most := schema.get("maxProperties")) is not None and size > most:
+            result.errors.append(FieldError("FieldValueTooMany", self._field, size, f"must have at most {most} items"))
+            return
+        known, others = schema.get("properties") or {}, schema.get("additionalProperties")
+        before = old if type(old) is dict else {}
+        if isinstance(others, Mapping):
+            for name, found in value.items():
+                if name not in known:
+                    result.merge(Check(f"{self.path}.{name}", others).run(found, before.get(name, _ABSENT)))
+        for name, below in known.items():
+            if name in value:
+                place = f"{self.path}.{name}" if self.path else name
+                result.merge(Check(place, below).run(value[name], before.get(name, _ABSENT)))
+        for name in schema.get("required") or ():
+            if name not in value:
+                result.errors.append(required(f"{self.path}.{name}".removeprefix(".")))
+
+    # --- words ---
+
+    @property
+    def _field(self) -> str:
+        return self.path.removeprefix(".") or "<nil>"
+
+    def _says(self, text: str) -> str:
+        return f"{self.path} in body {text}"
+
+    def _invalid(self, value: Any, text: str) -> FieldError:
+        return invalid(self._field, value, self._says(text))
+
+    def _whole(self, text: str) -> FieldError:
+        return invalid("<nil>", "", f'"{self.path}" {text}')
+
+
+def type_of(value: Any) -> str:
+    """JSON Schema's name of a value's type."""
+    if value is None:
+        return "null"
+    kinds = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+    return kinds[type(value)]
+
+
+def number(value: float) -> str:
+    """A bound as Go prints a double."""
+    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e21):
+        return _short(float(value))
+    return repr(float(value)).replace("e-0", "e-0").replace("e+", "e+")
+
+
+def _short(value: float) -> str:
+    """Whole doubles: plain up to 21 digits, then with an exponent of two digits."""
+    if abs(value) < 1e21:
+        return str(int(value))
+    mantissa, _, exponent = f"{value:e}".partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    if factor == 0:
+        return True
+    ratio = value / factor
+    return float(ratio).is_integer()
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Equality of JSON: 1 and 1.0 are the same number, true is none."""
+    if one is other:
+        return True
+    if one != other:
+        return False
+    option = orjson.OPT_SORT_KEYS
+    return type(one) in (str, int) or orjson.dumps(one, option=option) == orjson.dumps(other, option=option)
+
+
+def _correlated(schema: Schema, old: Any) -> dict[Any, Any] | None:
+    """The old items of a list map by their keys; other lists have no items that could be told apart."""
+    if schema.get("x-kubernetes-list-type") != "map" or type(old) is not list:
+        return None
+    found: dict[Any, Any] = {}
+    for item in old:
+        if (key := _key(schema, item)) is not None:
+            found[key] = item
+    return found
+
+
+def _key(schema: Schema, item: Any) -> bytes | None:
+    if type(item) is not dict:
+        return None
+    return orjson.dumps([item.get(name) for name in schema.get("x-kubernetes-list-map-keys") or ()], option=orjson.OPT_SORT_KEYS)
+
+
+def _repeated(items: Sequence[Any]) -> Iterator[int]:
+    seen = set()
+    for index, item in enumerate(items):
+        mark = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+        if mark in seen:
+            yield index
+        seen.add(mark)
+
+
+# --- lists that are sets or maps ---
+
+
+def repeated(value: Any, schema: Schema | None, path: str = "") -> list[FieldError]:
+    """Items that stand twice in a list that is a set or a map."""
+    if schema is None:
+        return []
+    errors: list[FieldError] = []
+    if type(value) is dict:
+        known, others = schema.get("properties") or {}, schema.get("additionalProperties")
+        for name, found in value.items():
+            below = known.get(name, others)
+            if type(found) in (dict, list) and isinstance(below, Mapping):
+                place = f"{path}[{name}]" if name not in known else f"{path}.{name}" if path else name
+                errors += repeated(found, below, place)
+    elif type(value) is list:
+        errors += _repeated_items(value, schema, path)
+        items = schema.get("items")
+        for index, found in enumerate(value):
+            if type(found) in (dict, list) and isinstance(items, Mapping):
+                errors += repeated(found, items, f"{path}[{index}]")
+    return errors
+
+
+def _repeated_items(value: list[Any], schema: Schema, path: str) -> list[FieldError]:
+    kind = schema.get("x-kubernetes-list-type")
+    if kind == "set":
+        return [duplicate(f"{path}[{index}]", value[index]) for index in _repeated(value)]
+    if kind != "map":
+        return []
+    names = schema.get("x-kubernetes-list-map-keys") or ()
+    keys = [{name: item[name] for name in names if name in item} if type(item) is dict else item for item in value]
+    return [duplicate(f"{path}[{index}]", keys[index]) for index in _repeated(keys)]
+
+
+# --- what else there is to look for ---
+
+
+def has_rules(schema: Any) -> bool:
+    """Whether a schema holds rules in CEL anywhere."""
+    return b'"x-kubernetes-validations"' in orjson.dumps(schema)
+
+
+def replicas(obj: Mapping[str, Any], where: str) -> list[FieldError]:
+    """The replicas of an object that can be scaled are a count of 32 bits."""
+    found = JsonPath(where).find(obj)
+    if not found or found[0] is None:
+        return []
+    value, field = found[0], where.removeprefix(".")
+    if type(value) is not int:
+        return []
+    if value < 0:
+        return [invalid(field, value, "should be a non-negative integer")]
+    return [] if value in _INT32 else [invalid(field, value, f"should be less than or equal to {2**31 - 1}")]

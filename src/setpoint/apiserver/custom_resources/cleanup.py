@@ -1,0 +1,122 @@
+"""The end of a definition: its objects are deleted, then its finalizer goes.
+
+Source: apiextensions-apiserver `pkg/controller/finalizer/crd_finalizer.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any, Protocol
+
+import orjson
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.pipeline import Pipeline
+from setpoint.kit import logs
+from setpoint.registry.apiextensions.conditions import with_condition
+from setpoint.registry.apiextensions.removal import FINALIZER
+
+log = logs.get_logger("apiserver.custom_resources.cleanup")
+
+_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
+_RUNNING: set[str] = set()
+
+
+class Ask(Protocol):
+    """A request of the server to itself."""
+
+    def __call__(
+        self, method: str, path: str, body: Any = None, query: Mapping[str, list[str]] | None = None
+    ) -> Awaitable[Any]: ...
+
+
+def is_due(definition: Mapping[str, Any]) -> bool:
+    """Whether a definition waits for its objects' end, and nobody sees to it yet."""
+    meta = definition["metadata"]
+    return FINALIZER in (meta.get("finalizers") or ()) and meta["uid"] not in _RUNNING
+
+
+class Cleanup:
+    """Deletes the objects of one definition, waits until their own finalizers let them go, and lets the definition go."""
+
+    def __init__(self, pipeline: Pipeline, request: Ask, key: str) -> None:
+        self._pipeline = pipeline
+        self._request = request
+        self._key = key
+        self._name = key.rpartition("/")[2]
+
+    async def run(self) -> None:
+        definition = await self._now()
+        if definition is None:
+            return
+        uid = definition["metadata"]["uid"]
+        _RUNNING.add(uid)
+        pause = _PAUSE
+        try:
+            while True:
+                try:
+                    if await self._step():
+                        return
+                except StatusError as error:
+                    log.debug("a definition's objects cannot be deleted yet", name=self._name, error=error.message)
+                await self._pipeline.clock.sleep(pause)
+                pause = min(_LONGEST_PAUSE, pause * 1.5)
+        finally:
+            _RUNNING.discard(uid)
+
+    async def _now(self) -> dict[str, Any] | None:
+        record = await self._pipeline.store.head(self._key)
+        found: dict[str, Any] | None = orjson.loads(record.value) if record is not None else None
+        return found
+
+    async def _step(self) -> bool:
+        """One round; whether the definition is done with."""
+        definition = await self._now()
+        if definition is None or FINALIZER not in (definition["metadata"].get("finalizers") or ()):
+            return True
+        if await self._count():
+            await self._say(definition, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+            await self._delete_all(definition)
+            return False
+        definition = await self._say(definition, "False", "InstanceDeletionCompleted", "removed all instances")
+        left = [word for word in definition["metadata"]["finalizers"] if word != FINALIZER]
+        definition["metadata"]["finalizers"] = left
+        await self._request("PUT", self._path(), definition)
+        return True
+
+    def _path(self) -> str:
+        return f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{self._name}"
+
+    async def _say(self, definition: dict[str, Any], status: str, reason: str, message: str) -> dict[str, Any]:
+        condition = {"type": "Terminating", "status": status, "reason": reason, "message": message}
+        before = definition.get("status") or {}
+        conditions = with_condition(before.get("conditions"), condition, self._pipeline.clock.now())
+        if conditions == before.get("conditions"):
+            return definition
+        body = {**definition, "status": {**before, "conditions": conditions}}
+        answer: dict[str, Any] = await self._request("PUT", f"{self._path()}/status", body)
+        return answer
+
+    async def _count(self) -> int:
+        return await self._pipeline.store.count(f"{self._name}/")
+
+    async def _delete_all(self, definition: Mapping[str, Any]) -> None:
+        """Ask every object to go; raises StatusError where one cannot be asked."""
+        spec = definition["spec"]
+        group, plural = spec["group"], spec["names"]["plural"]
+        version = next((each["name"] for each in spec["versions"] if each.get("served")), None)
+        page = await self._pipeline.store.list(f"{self._name}/")
+        for record in page.records:
+            if orjson.loads(record.value)["metadata"].get("deletionTimestamp"):
+                continue
+            if version is None:
+                await self._pipeline.store.delete(record.key)
+                continue
+            parts = record.key.split("/")[1:]
+            where = f"namespaces/{parts[0]}/{plural}/{parts[1]}" if len(parts) == 2 else f"{plural}/{parts[0]}"
+            try:
+                await self._request("DELETE", f"/apis/{group}/{version}/{where}")
+            except StatusError as error:
+                if error.code not in (404, 409):
+                    raise

@@ -1,0 +1,126 @@
+"""Stored custom objects.
+
+Every served version has a generic store of its own, whose rules see objects of that version, as in Kubernetes; only what is
+written is brought into the storage version. What was stored under an older schema is pruned and defaulted when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import orjson
+
+from setpoint.api.machinery.schema import pruning
+from setpoint.apiserver.generic_store.objects import Codec, Selection, api_version, head, ordered, select
+from setpoint.registry.resource import ServedResource
+from setpoint.registry.strategy import Object, Strategy
+from setpoint.storage.protocol import Encode, Encoded, Record
+
+#: `convert(obj, wanted)`: a new object in another apiVersion
+Convert = Callable[[Object, str], Object]
+
+
+class Family(Protocol):
+    """What the versions of one kind have in common (`kinds.Kind`)."""
+
+    convert: Convert
+    stored: str
+    generation: int
+
+    @property
+    def schemas(self) -> Mapping[str, Mapping[str, Any]]: ...
+
+
+class CustomCodec(Codec):
+    """The objects of one kind, for the store of one version."""
+
+    def __init__(self, resource: ServedResource, family: Family) -> None:
+        super().__init__(resource)
+        self._family = family
+        self._working = resource.storage_version
+        self.stored_version = api_version(resource, self._working)
+        self._stored_head = head(resource.kind, family.stored)
+
+    def decode(self, record: Record) -> Object:
+        return self._read(record.value, self.stored_version)
+
+    def _read(self, value: bytes, wanted: str) -> Object:
+        """A stored object as the present definition sees it, in any version of its kind."""
+        family = self._family
+        obj: Object = orjson.loads(value)
+        conform(obj, family.schemas)
+        if obj["apiVersion"] != wanted:
+            obj = family.convert(obj, wanted)
+            conform(obj, family.schemas)
+        return obj
+
+    def is_current(self, record: Record) -> bool:
+        return record.value.startswith(self._stored_head) and self._form(record, self._family.stored) is record.value
+
+    def json(self, record: Record, version: str) -> bytes:
+        return self._form(record, self._api_versions[version])
+
+    def _form(self, record: Record, wanted: str) -> bytes:
+        key = (wanted, self._family.generation)
+        forms = record.forms
+        if forms is None:
+            forms = record.forms = {}
+        made = forms.get(key)
+        if made is None:
+            made = orjson.dumps(self._read(record.value, wanted))
+            forms[key] = made = record.value if made == record.value else made
+        return made
+
+    def item(self, record: Record, version: str) -> bytes:
+        return self.json(record, version)
+
+    def items(self, records: Sequence[Record], version: str) -> bytes:
+        return b",".join([self.json(record, version) for record in records])
+
+    def selection(self, record: Record) -> Selection:
+        if record.selection is None:
+            record.selection = select(self.resource.strategy, self.decode(record))
+        chosen: Selection = record.selection
+        return chosen
+
+    def served(self, obj: Object, version: str) -> Object:
+        return self._change(obj, self._api_versions[version])
+
+    def stored(self, obj: Object, version: str) -> Object:
+        return self._change(obj, self.stored_version)
+
+    def _change(self, obj: Object, wanted: str) -> Object:
+        if obj["apiVersion"] == wanted:
+            return obj
+        changed = self._family.convert(obj, wanted)
+        conform(changed, self._family.schemas, defaults=False)
+        return changed
+
+    def encoder(self, strategy: Strategy, obj: Object) -> Encode:
+        written = self._written(obj)
+        selection = select(strategy, obj)
+
+        def encode(revision: int) -> Encoded:
+            written["metadata"]["resourceVersion"] = obj["metadata"]["resourceVersion"] = str(revision)
+            return Encoded(orjson.dumps(written), selection)
+
+        return encode
+
+    def _written(self, obj: Object) -> Object:
+        wanted = self._family.stored
+        return ordered(self._change(obj, wanted), self.resource.kind, wanted)
+
+
+def conform(obj: Object, schemas: Mapping[str, Mapping[str, Any]], *, defaults: bool = True) -> None:
+    """Prune and default an object by the schema of its version, in place."""
+    schema = schemas.get(obj["apiVersion"])
+    if schema is not None:
+        pruning.prune(obj, schema)
+        if defaults:
+            pruning.default(obj, schema)
+
+
+def relabelled(obj: Object, wanted: str) -> Object:
+    """Conversion `None`: nothing changes but the apiVersion."""
+    return ordered(obj, obj["kind"], wanted)

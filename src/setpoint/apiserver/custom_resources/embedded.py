@@ -1,0 +1,85 @@
+"""Resources inside of custom resources (`x-kubernetes-embedded-resource`): their kind, apiVersion and metadata.
+
+Source: apiextensions-apiserver `schema/objectmeta`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery import names
+from setpoint.api.machinery.status import FieldError, invalid, required
+from setpoint.registry import metadata as rules
+
+Schema = Mapping[str, Any]
+_EMBEDDED = "x-kubernetes-embedded-resource"
+_LISTS = ("finalizers", "ownerReferences", "managedFields")
+_MAPS = ("labels", "annotations")
+_KNOWN = {
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers", "managedFields",
+}  # fmt: skip
+
+
+def any_embedded(schema: Any) -> bool:
+    """Whether a schema embeds resources anywhere."""
+    return b'"x-kubernetes-embedded-resource"' in orjson.dumps(schema)
+
+
+def settle(obj: dict[str, Any], schema: Schema) -> None:
+    """Drop from embedded metadata what no metadata has."""
+    for _, found in _embedded(obj, schema, ""):
+        metadata = found.get("metadata")
+        if isinstance(metadata, dict):
+            for name in [name for name, value in metadata.items() if name not in _KNOWN or value is None]:
+                del metadata[name]
+
+
+def validate(obj: dict[str, Any], schema: Schema) -> list[FieldError]:
+    return [error for path, found in _embedded(obj, schema, "") for error in _validate(path, found)]
+
+
+def _validate(path: str, found: dict[str, Any]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    api_version, kind = found.get("apiVersion"), found.get("kind")
+    if not api_version:
+        errors.append(required(f"{path}.apiVersion", "must not be empty"))
+    elif not isinstance(api_version, str) or api_version.count("/") > 1:
+        errors.append(invalid(f"{path}.apiVersion", api_version, f"unexpected GroupVersion string: {api_version}"))
+    if not kind:
+        errors.append(required(f"{path}.kind", "must not be empty"))
+    elif complaints := names.dns1035_label(str(kind).lower()):
+        why = f"may have mixed case, but should otherwise match: {','.join(complaints)}"
+        errors.append(invalid(f"{path}.kind", kind, why))
+    metadata = found.get("metadata")
+    if isinstance(metadata, dict) and all(isinstance(metadata.get(name, {}), dict) for name in _MAPS):
+        errors += _metadata(path, metadata)
+    return errors
+
+
+def _metadata(path: str, metadata: dict[str, Any]) -> list[FieldError]:
+    """The rules of metadata, where a name may be missing."""
+    if any(not isinstance(metadata.get(name, []), list) for name in _LISTS):
+        return []
+    given = {"name": "x", **metadata}
+    errors = rules.validate(given, namespaced=bool(metadata.get("namespace")), name_rule=names.dns_subdomain)
+    return [FieldError(error.reason, f"{path}.{error.field}", error.value, error.detail) for error in errors]
+
+
+def _embedded(value: Any, schema: Schema | None, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if schema is None:
+        return
+    if type(value) is dict:
+        if schema.get(_EMBEDDED):
+            yield path, value
+        known, others = schema.get("properties") or {}, schema.get("additionalProperties")
+        for name, found in value.items():
+            below = known.get(name, others)
+            if type(found) in (dict, list) and isinstance(below, Mapping):
+                yield from _embedded(found, below, f"{path}.{name}" if path else name)
+    elif type(value) is list and isinstance(items := schema.get("items"), Mapping):
+        for index, found in enumerate(value):
+            yield from _embedded(found, items, f"{path}[{index}]")

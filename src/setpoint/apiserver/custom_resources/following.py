@@ -1,0 +1,180 @@
+"""Follows the CustomResourceDefinitions in the store, serves their kinds and keeps their status.
+
+`load` serves what is established already, before the server listens; `run` follows every change, for ever. A change is worked on
+in the order of its revision: status first (names, Established), then the kind is served or withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.schema.trees import Pack
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.custom_resources import cleanup, naming
+from setpoint.apiserver.custom_resources.kinds import Kind, priority
+from setpoint.apiserver.generic_store.store import unavailable
+from setpoint.apiserver.pipeline import Pipeline
+from setpoint.apiserver.request import Request
+from setpoint.kit import logs
+from setpoint.kit.tasks import Tasks
+from setpoint.registry.apiextensions.conditions import is_true
+from setpoint.registry.resource import ServedResource
+from setpoint.storage.protocol import Lagged, Record, Unavailable
+
+log = logs.get_logger("apiserver.custom_resources")
+
+GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
+_PREFIX = f"{PLURAL}.{GROUP}/"
+_USER = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
+_AGENT = {"user-agent": "kube-apiserver", "content-type": "application/json"}
+_ATTEMPTS = 5
+
+Groups = list[tuple[str, list[str]]]
+
+
+class CustomResources:
+    """All kinds that definitions make. Each of `on_change` is called when what is served is no longer the same."""
+
+    def __init__(self, pipeline: Pipeline, pack: Pack) -> None:
+        self._pipeline = pipeline
+        self._pack = pack
+        self.on_change: list[Callable[[], None]] = []
+        self._definitions: dict[str, dict[str, Any]] = {}
+        self._kinds: dict[str, Kind] = {}
+        self._revision = 0
+        self._generation = 0
+
+    # --- what is served ---
+
+    def resources(self) -> Iterator[ServedResource]:
+        """The rows of discovery and OpenAPI."""
+        for kind in self._kinds.values():
+            yield from kind.published()
+
+    def groups(self) -> Groups:
+        """Every group with its versions, the best first."""
+        found: dict[str, set[str]] = {}
+        for kind in self._kinds.values():
+            if served := kind.served:
+                found.setdefault(kind.group, set()).update(served)
+        return [(group, sorted(versions, key=priority)) for group, versions in sorted(found.items())]
+
+    def _changed(self) -> None:
+        for tell in self.on_change:
+            tell()
+
+    # --- following ---
+
+    async def load(self) -> None:
+        """Serve every established kind that is there."""
+        page = await self._pipeline.store.list(_PREFIX)
+        self._revision = page.revision
+        self._definitions = {record.key: _read(record) for record in page.records}
+        for key, definition in self._definitions.items():
+            self._serve(key, definition)
+        self._changed()
+
+    async def run(self) -> None:
+        """Work on every change; never ends."""
+        async with Tasks("custom resources") as tasks:
+            while True:
+                try:
+                    await self._follow(tasks)
+                except Unavailable:
+                    return
+                except Lagged:
+                    await self.load()
+
+    async def _follow(self, tasks: Tasks) -> None:
+        for key in list(self._definitions):
+            await self._settle(key, tasks)
+        async with await self._pipeline.store.watch(_PREFIX, after=self._revision) as watch:
+            while True:
+                for event in await watch.next():
+                    self._revision = event.revision
+                    await self._on_change(event.key, event.record, tasks)
+
+    async def _on_change(self, key: str, record: Record | None, tasks: Tasks) -> None:
+        if record is None:
+            self._definitions.pop(key, None)
+            self._withdraw(key)
+            self._changed()
+            for other in list(self._definitions):  # names that were taken may be free now
+                await self._settle(other, tasks)
+            return
+        before = self._definitions.get(key)
+        definition = self._definitions[key] = _read(record)
+        if before is None or _shape(before) != _shape(definition):
+            self._serve(key, definition)
+            self._changed()
+        await self._settle(key, tasks)
+
+    async def _settle(self, key: str, tasks: Tasks) -> None:
+        """Bring a definition's status to what it should be; begin to delete its objects where it is being deleted."""
+        definition = self._definitions[key]
+        if definition["metadata"].get("deletionTimestamp"):
+            if cleanup.is_due(definition):
+                tasks.start(f"cleanup {key}", cleanup.Cleanup(self._pipeline, self.request, key).run())
+            return
+        status = naming.status_of(definition, self._definitions.values(), self._pipeline.clock.now())
+        if status != definition.get("status"):
+            await self._write_status(definition, status)
+
+    async def _write_status(self, definition: Mapping[str, Any], status: Mapping[str, Any]) -> None:
+        """Write a status; when another write came between, its event brings us here again."""
+        body = {**definition, "status": status}
+        try:
+            await self.request("PUT", f"/apis/{GROUP}/v1/{PLURAL}/{definition['metadata']['name']}/status", body)
+        except StatusError as error:
+            if error.code not in (404, 409):
+                log.warning("a definition's status cannot be written", name=definition["metadata"]["name"], error=error.message)
+
+    async def request(self, method: str, path: str, body: Any = None, query: Mapping[str, list[str]] | None = None) -> Any:
+        """A request of the server to itself. Raises StatusError."""
+        content = b"" if body is None else orjson.dumps(body)
+        response = await self._pipeline.handle(Request(method, path, query or {}, _AGENT, content, _USER))
+        answer = orjson.loads(response.body or b"null")
+        if response.status >= 400:
+            raise StatusError.parse(answer) if isinstance(answer, dict) else unavailable(ValueError(response.status))
+        return answer
+
+    # --- serving ---
+
+    def _serve(self, key: str, definition: dict[str, Any]) -> None:
+        self._withdraw(key)
+        if not is_true(definition, "Established"):
+            return
+        self._generation += 1
+        names = definition["status"].get("acceptedNames") or definition["spec"]["names"]
+        try:
+            kind = Kind(definition, names, self._pack, self._generation)
+            rows = kind.rows
+        except Exception:  # a definition that was let in and cannot be served must not keep the others away
+            log.exception("a definition cannot be served", key=key)
+            return
+        self._kinds[key] = kind
+        for version in sorted(rows, key=lambda version: version == kind.storage):
+            if version in kind.served or version == kind.storage:
+                self._pipeline.serve(rows[version], only=(version,) if version in kind.served else ())
+
+    def _withdraw(self, key: str) -> None:
+        kind = self._kinds.pop(key, None)
+        if kind is not None:
+            for row in kind.rows.values():
+                self._pipeline.withdraw(row)
+
+
+def _shape(definition: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What serving depends on."""
+    status = definition.get("status") or {}
+    established, terminating = is_true(definition, "Established"), is_true(definition, "Terminating")
+    return definition["spec"], status.get("acceptedNames"), established, terminating
+
+
+def _read(record: Record) -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads(record.value)
+    return found

@@ -1,0 +1,151 @@
+"""From a CustomResourceDefinition to what the pipeline serves.
+
+A `Kind` is compiled once per change of the definition's spec. It gives one row per served version (`ServedResource` whose storage
+version is that version, with a codec that writes the definition's), and the rows that discovery and OpenAPI show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from msgspec import structs
+
+from setpoint.api.machinery.jsonpath import JsonPath
+from setpoint.api.machinery.schema.node import Node
+from setpoint.api.machinery.schema.structural import compile_schema
+from setpoint.api.machinery.schema.trees import Pack
+from setpoint.apiserver.custom_resources import codec, columns, scale
+from setpoint.apiserver.custom_resources.strategy import CustomStatusStrategy, CustomStrategy, Selectable
+from setpoint.apiserver.custom_resources.validation import Validator
+from setpoint.registry.resource import STANDARD_VERBS, ServedResource, Subresource
+from setpoint.registry.strategy import Object
+
+Definition = Mapping[str, Any]
+
+_EVERYTHING: Mapping[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_PART = ("get", "patch", "update")
+_TERMINATING = tuple(verb for verb in STANDARD_VERBS if verb not in ("create",))
+_VERSION = re.compile(r"^v(\d+)(?:(alpha|beta)(\d+))?$")
+
+
+class Kind:
+    """One definition, compiled. `names` are the accepted ones."""
+
+    def __init__(self, definition: Definition, names: Mapping[str, Any], pack: Pack, generation: int) -> None:
+        self.spec: Mapping[str, Any] = definition["spec"]
+        self.names = names
+        self.generation = generation
+        self.group: str = self.spec["group"]
+        self.versions: Sequence[Mapping[str, Any]] = self.spec["versions"]
+        self.storage = next(version["name"] for version in self.versions if version.get("storage"))
+        self.stored = f"{self.group}/{self.storage}"
+        self.schemas = {f"{self.group}/{version['name']}": _schema(version) for version in self.versions}
+        self._pack = pack
+        self._nodes: dict[str, Node] = {}
+        self.shallow = _shallow(pack)
+
+    @property
+    def served(self) -> list[str]:
+        """Names of the served versions, the best first."""
+        return sorted((version["name"] for version in self.versions if version.get("served")), key=priority)
+
+    def convert(self, obj: Object, wanted: str) -> Object:
+        return codec.relabelled(obj, wanted)
+
+    def node(self, version: str) -> Node:
+        """The tree of a version."""
+        found = self._nodes.get(version)
+        if found is None:
+            found = self._nodes[version] = compile_schema(self.schemas[f"{self.group}/{version}"], self._pack)
+        return found
+
+    @cached_property
+    def rows(self) -> Mapping[str, ServedResource]:
+        """A row per version, for the pipeline: whole families, each seen from its version."""
+        return {version["name"]: self._row(version) for version in self.versions}
+
+    def published(self) -> Iterator[ServedResource]:
+        """The rows of discovery and OpenAPI, which know nothing but one version."""
+        for name in self.served:
+            yield structs.replace(self.rows[name], versions=(name,), storage=self.storage)
+
+    def _row(self, version: Mapping[str, Any]) -> ServedResource:
+        name, given = version["name"], self.names
+        parts = version.get("subresources") or {}
+        validator = Validator(self.schemas[f"{self.group}/{name}"], lambda: self.node(name), parts.get("scale"))
+        has_status = parts.get("status") is not None
+        strategy = CustomStrategy(validator, _selectable(version), status=has_status)
+        everything = [each["name"] for each in self.versions]
+        prefix = ".".join(reversed(self.group.split(".")))
+        return ServedResource(
+            group=self.group,
+            versions=tuple(sorted(everything, key=priority)),
+            plural=given["plural"],
+            singular=given.get("singular") or "",
+            kind=given["kind"],
+            namespaced=self.spec["scope"] == "Namespaced",
+            strategy=strategy,
+            definitions={each: f"{prefix}.{each}.{given['kind']}" for each in everything},
+            short_names=tuple(given.get("shortNames") or ()),
+            categories=tuple(given.get("categories") or ()),
+            subresources=tuple(_subresources(parts, strategy)),
+            table=columns.table_of(version.get("additionalPrinterColumns")),
+            storage=name,
+            list_kind=given.get("listKind") or f"{given['kind']}List",
+            extra=self._extra(version),
+        )
+
+    def _extra(self, version: Mapping[str, Any]) -> Mapping[str, Any]:
+        parts = version.get("subresources") or {}
+        extra: dict[str, Any] = {
+            "custom": True,
+            "codec": lambda resource, _canonical: codec.CustomCodec(resource, self),
+            "node": self.node,
+            "shallow": self.shallow,
+            "schema_of": lambda name: self.schemas[f"{self.group}/{name}"],
+            "schemas": {each["name"]: self.schemas[f"{self.group}/{each['name']}"] for each in self.versions},
+            "deprecations": {version["name"]: _deprecation(self.group, self.names["kind"], version)},
+        }
+        if parts.get("scale"):
+            extra["handlers"] = {"scale": scale.Scaling(parts["scale"]).handle}
+        return extra
+
+
+def _schema(version: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = (version.get("schema") or {}).get("openAPIV3Schema")
+    return found if found is not None else _EVERYTHING
+
+
+def _shallow(pack: Pack) -> Node:
+    """What bodies are read by: metadata as every kind has it, the rest as it comes."""
+    return compile_schema(_EVERYTHING, pack)
+
+
+def _selectable(version: Mapping[str, Any]) -> tuple[Selectable, ...]:
+    paths = [field["jsonPath"] for field in version.get("selectableFields") or ()]
+    return tuple(Selectable(path.removeprefix("."), JsonPath(path)) for path in paths)
+
+
+def _subresources(parts: Mapping[str, Any], strategy: CustomStrategy) -> Iterator[Subresource]:
+    if parts.get("status") is not None:
+        yield Subresource("status", _PART, strategy=CustomStatusStrategy(strategy))
+    if parts.get("scale") is not None:
+        yield Subresource("scale", _PART, kind="Scale", group="autoscaling", version="v1")
+
+
+def _deprecation(group: str, kind: str, version: Mapping[str, Any]) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated"
+
+
+def priority(version: str) -> tuple[int, int, int, str]:
+    """A sort key: v2, v1, v2beta1, v1beta2, v1alpha1, and then other names by their letters."""
+    match = _VERSION.match(version)
+    if match is None:
+        return (3, 0, 0, version)
+    major, word, minor = match.groups()
+    return ({None: 0, "beta": 1, "alpha": 2}[word], -int(major), -int(minor or 0), "")

@@ -1,0 +1,157 @@
+"""`scale` of custom resources: an `autoscaling/v1 Scale` read from, and written to, the paths of the definition.
+
+Source: apiextensions-apiserver `pkg/registry/customresource/etcd.go` (ScaleREST).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from setpoint.api.machinery.fields import applying as fields
+from setpoint.api.machinery.jsonpath import JsonPath
+from setpoint.api.machinery.status import StatusError, invalid, invalid_object
+from setpoint.apiserver import answers, ownership
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.generic_store import update as updating
+from setpoint.apiserver.generic_store.objects import api_version
+from setpoint.apiserver.generic_store.store import Outcome
+from setpoint.apiserver.handlers import apply as applying
+from setpoint.apiserver.handlers import patch as patching
+from setpoint.apiserver.handlers.update import check_identity, check_uid
+from setpoint.apiserver.negotiation import accepted, body_type
+from setpoint.apiserver.options import WriteOptions, manager_of, write_options
+from setpoint.apiserver.request import Response
+from setpoint.registry.strategy import Object
+
+_KIND, _VERSION = "Scale", "autoscaling/v1"
+_DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
+_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+class Scaling:
+    """The paths of one version's `subresources.scale`."""
+
+    def __init__(self, paths: Mapping[str, Any]) -> None:
+        self._where: str = paths["specReplicasPath"]
+        self._steps = [step for step in self._where.split(".") if step]
+        self._spec = JsonPath(self._where)
+        self._status = JsonPath(paths["statusReplicasPath"])
+        self._selector = JsonPath(paths["labelSelectorPath"]) if paths.get("labelSelectorPath") else None
+
+    async def handle(self, call: Call) -> Response:
+        call.form = accepted(call.request, answers.OBJECT_FORMS)
+        if call.info.verb == "get":
+            record = await call.store.get(call.info.namespace, call.info.name)
+            return answers.value_answer(call, self.scale_of(call, call.store.codec.decode(record)))
+        if call.info.verb == "update":
+            options = write_options(call.request, "UpdateOptions")
+            scale, warnings = _decode(call, call.request.body, body_type(call.request), options)
+            call.warnings += warnings
+            return await self._write(call, options, lambda _: scale)
+        return await self._patch(call)
+
+    def scale_of(self, call: Call, obj: Object) -> Object:
+        """The Scale of an object. Raises 500 where it has no replicas to scale."""
+        replicas = _integer(self._spec.find(obj))
+        if replicas is None:
+            raise StatusError(500, "InternalError", f"Internal error occurred: the spec replicas field {_quoted(self._where)} does not exist", _cause(self._where))
+        status: dict[str, Any] = {"replicas": _integer(self._status.find(obj)) or 0}
+        selector = self._selector.find(obj) if self._selector is not None else []
+        if selector and isinstance(selector[0], str) and selector[0]:
+            status["selector"] = selector[0]
+        metadata = {name: obj["metadata"][name] for name in _METADATA if name in obj["metadata"]}
+        spec = {"replicas": replicas} if replicas else {}
+        return {"kind": _KIND, "apiVersion": _VERSION, "metadata": metadata, "spec": spec, "status": status}
+
+    async def _patch(self, call: Call) -> Response:
+        media = patching.patch_type(call)
+        if media == patching.APPLY_YAML:
+            return await self._apply(call)
+        options = write_options(call.request, "PatchOptions")
+        patch = patching.read_patch(call.request.body, media)
+
+        def patched(current: Object) -> Object:
+            if media == patching.JSON_PATCH:
+                from setpoint.api.machinery.patch import json_patch
+
+                result = json_patch.apply(current, patch, validation=options.validation)
+            else:
+                from setpoint.api.machinery.patch import merge
+
+                result = merge.apply(current, patch)
+            return _decode(call, orjson.dumps(result), "application/json", options)[0]
+
+        return await self._write(call, options, patched)
+
+    async def _write(self, call: Call, options: WriteOptions, make: Callable[[Object], Object]) -> Response:
+        async def compute(old: Object) -> Object:
+            scale = make(self.scale_of(call, old))
+            check_identity(call, scale)
+            check_uid(call, scale["metadata"].get("uid"), old["metadata"]["uid"])
+            _check_replicas(call, scale)
+            new = self._with_replicas(old, (scale.get("spec") or {}).get("replicas") or 0)
+            new["metadata"] = {**old["metadata"], "resourceVersion": scale["metadata"].get("resourceVersion") or ""}
+            return new
+
+        own = ownership.for_update(call, manager_of(options, call.request))
+        return await self._change(call, options, updating.Update(call.info.name, compute, call.store.strategy, own, patch=True))
+
+    async def _apply(self, call: Call) -> Response:
+        options = write_options(call.request, "PatchOptions", apply=True)
+        scale = applying.read(call, options.validation)
+        fields.check(scale, _VERSION, _KIND)
+        scale.setdefault("metadata", {})
+        manager = manager_of(options, call.request)
+
+        async def compute(old: Object) -> Object:
+            check_identity(call, scale)
+            _check_replicas(call, scale)
+            wanted = api_version(call.resource, call.version)
+            named: Object = {"apiVersion": wanted, "kind": call.resource.kind, "metadata": {"name": call.info.name}}
+            replicas = (scale.get("spec") or {}).get("replicas")
+            configuration = named if replicas is None else self._with_replicas(named, replicas)
+            merged = ownership.apply(call, old, configuration, manager, force=bool(options.force))
+            return call.bodies.complete(merged, call.resource, call.version, call.store.strategy, call.store.codec)
+
+        return await self._change(call, options, updating.Update(call.info.name, compute, call.store.strategy, patch=True))
+
+    async def _change(self, call: Call, options: WriteOptions, change: updating.Update) -> Response:
+        outcome: Outcome = await updating.update(call.store, call.context("UPDATE", options), change)
+        return answers.value_answer(call, self.scale_of(call, call.store.codec.decode(outcome.record)))
+
+    def _with_replicas(self, obj: Object, replicas: int) -> Object:
+        """A copy of an object, along the path, with its replicas set."""
+        new: Object = dict(obj)
+        place = new
+        for step in self._steps[:-1]:
+            below = place.get(step)
+            place[step] = dict(below) if isinstance(below, dict) else {}
+            place = place[step]
+        place[self._steps[-1]] = replicas
+        return new
+
+
+def _integer(found: list[Any]) -> int | None:
+    return found[0] if found and type(found[0]) is int else None
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _cause(where: str) -> dict[str, Any]:
+    return {"causes": [{"message": f"the spec replicas field {_quoted(where)} does not exist"}]}
+
+
+def _check_replicas(call: Call, scale: Object) -> None:
+    replicas = (scale.get("spec") or {}).get("replicas") or 0
+    if replicas < 0:
+        error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid_object("autoscaling", _KIND, call.info.name, [error])
+
+
+def _decode(call: Call, body: bytes, media: str, options: WriteOptions) -> tuple[Object, list[str]]:
+    return call.bodies.decode_as(body, media, _DEFINITION, _KIND, _VERSION, options.validation)

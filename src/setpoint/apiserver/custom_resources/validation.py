@@ -1,0 +1,81 @@
+"""Whether a custom object is valid: schema, embedded resources, lists that are sets or maps, rules.
+
+Source: apiextensions-apiserver `pkg/registry/customresource/validator.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from setpoint.api.machinery.schema import validating
+from setpoint.api.machinery.schema.node import Node
+from setpoint.api.machinery.status import FieldError, invalid
+from setpoint.apiserver.custom_resources import embedded
+from setpoint.registry.strategy import Object
+
+_BLOCKING = {
+    "FieldValueNotSupported",
+    "FieldValueRequired",
+    "FieldValueTooLong",
+    "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+}
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+)
+
+
+class Validator:
+    """The rules of one version; the rules in CEL are compiled when the first object comes."""
+
+    def __init__(self, schema: Mapping[str, Any], node: Callable[[], Node], scale: Mapping[str, Any] | None) -> None:
+        self.schema = schema
+        self._node = node
+        self._scale = scale
+        self._program: Any = None
+        self._compiled = False
+        self._embeds = embedded.any_embedded(schema)
+
+    def settle_embedded(self, obj: Object) -> None:
+        """Give the metadata of embedded resources the form that metadata has."""
+        if self._embeds:
+            embedded.settle(obj, self.schema)
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        errors = validating.validate(obj, self.schema)
+        errors += self._scaling(obj)
+        if self._embeds:
+            errors += embedded.validate(obj, self.schema)
+        errors += validating.repeated(obj, self.schema)
+        return errors + self._rules(obj, None, errors)
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        errors = validating.validate(obj, self.schema, old)
+        errors += self._scaling(obj)
+        if self._embeds:
+            errors += embedded.validate(obj, self.schema)
+        if not validating.repeated(old, self.schema):
+            errors += validating.repeated(obj, self.schema)
+        return errors + self._rules(obj, old, errors)
+
+    def _rules(self, obj: Object, old: Object | None, errors: list[FieldError]) -> list[FieldError]:
+        program = self._rules_program()
+        if program is None:
+            return []
+        if any(error.reason in _BLOCKING for error in errors):
+            return [invalid("<nil>", None, _UNCHECKED)]
+        found: list[FieldError] = program.validate(obj, old)
+        return found
+
+    def _rules_program(self) -> Any:
+        if not self._compiled:
+            self._compiled = True
+            if validating.has_rules(self.schema):
+                from setpoint.api.machinery import cel
+
+                self._program = cel.compile_rules(self.schema)
+        return self._program
+
+    def _scaling(self, obj: Object) -> list[FieldError]:
+        return validating.replicas(obj, self._scale["specReplicasPath"]) if self._scale else []
