@@ -14,7 +14,7 @@ from setpoint.api.machinery.cel.running_cost import PER_CALL_LIMIT
 from setpoint.api.machinery.cel.schema_types import Decl
 from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, MapNode, Select
 from setpoint.api.machinery.cel.types import Type
-from setpoint.api.machinery.cel.values import CelError, CostExceeded
+from setpoint.api.machinery.cel.values import CelError, Stopped
 
 
 class Expression:
@@ -47,7 +47,7 @@ class Expression:
         try:
             value = self._run(frame)
             frame.spend(0)
-        except (CelError, CostExceeded) as failure:
+        except (CelError, Stopped) as failure:
             error = str(failure)
         except RecursionError:
             error = "expression recursion limit exceeded"

@@ -65,13 +65,13 @@ def _rounds(source: Run, slots: list[int], price: int) -> _Rounds:
         first = slots[0]
         if len(slots) == 1:
             for item in holder:
-                frame.spend(price)
+                frame.round(price)
                 frame.values[first] = item
                 yield item
             return
         pairs = holder.items() if isinstance(holder, dict) else enumerate(holder)
         for key, value in pairs:
-            frame.spend(price)
+            frame.round(price)
             frame.values[first] = key
             frame.values[slots[1]] = value
             yield key

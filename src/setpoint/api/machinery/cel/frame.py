@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
-from setpoint.api.machinery.cel.values import CostExceeded
+from setpoint.api.machinery.cel.values import CostExceeded, Interrupted
+
+#: seconds that an evaluation may take
+LONGEST = 5.0
 
 
 class Frame:
     """The variables by slot, the cost so far and the limit, in Kubernetes' cost units."""
 
-    __slots__ = ("cost", "limit", "values")
+    __slots__ = ("_deadline", "_rounds", "cost", "limit", "values")
 
     def __init__(self, values: list[Any], limit: int) -> None:
         self.values = values
         self.cost = 0
         self.limit = limit
+        self._rounds = 0
+        self._deadline = 0.0
+
+    def round(self, cost: int) -> None:
+        """Begins a round of a loop; every hundredth looks at the clock, as Kubernetes looks whether it is still wanted."""
+        self.spend(cost)
+        self._rounds += 1
+        if self._rounds % 100 == 0:
+            now = time.monotonic()
+            self._deadline = self._deadline or now + LONGEST
+            if now > self._deadline:
+                raise Interrupted
 
     def spend(self, cost: int) -> None:
         self.cost += cost

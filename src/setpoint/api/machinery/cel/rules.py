@@ -20,6 +20,7 @@ Schema = Mapping[str, Any]
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _MAX_MESSAGE = 5 * 1024
 _CANCELLED = "operation cancelled: actual cost limit exceeded"
+_INTERRUPTED = "operation interrupted"
 
 
 class OutOfBudget(Exception):
@@ -126,7 +127,7 @@ class NodeRules:
         run.budget -= outcome.cost
         if outcome.error:
             run.errors.append(_invalid(path, kind, _failure(outcome.error, rule)))
-            if outcome.error == _CANCELLED:
+            if outcome.error in {_CANCELLED, _INTERRUPTED}:
                 raise OutOfBudget
             return
         if outcome.value is True:

@@ -24,11 +24,32 @@ class CelError(Exception):
     """An expression failed; `&&` and `||` may still have an answer. The message is cel-go's."""
 
 
-class CostExceeded(Exception):
-    """The expression ran for longer than it may; nothing absorbs this."""
+class Stopped(Exception):
+    """The expression may not go on; nothing absorbs this."""
+
+
+class CostExceeded(Stopped):
+    """The expression has cost more than it may."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+class Interrupted(Stopped):
+    """The expression has run for longer than any should."""
+
+    def __init__(self) -> None:
+        super().__init__("operation interrupted")
+
+
+#: no value gets longer than this, in items or characters: whatever looked at all of it would exceed the cost limit
+_LONGEST = 10_000_000
+
+
+def bounded(size: int) -> None:
+    """Refuses to make a value of such a size; the cost model itself counts only what was made already."""
+    if size > _LONGEST:
+        raise CostExceeded
 
 
 NO_OVERLOAD = "no such overload"
@@ -126,10 +147,18 @@ class SetList(list[Any]):
     """A list whose schema says `x-kubernetes-list-type: set`: order does not count, addition is union."""
 
     def equals(self, other: list[Any]) -> bool:
-        return len(self) == len(other) and all(any(equal(item, one) for one in other) for item in self)
+        return len(self) == len(other) and set(map(_identity, self)) == set(map(_identity, other))
 
     def plus(self, other: list[Any]) -> list[Any]:
-        return SetList([*self, *(item for item in other if not any(equal(item, one) for one in self))])
+        known = set(map(_identity, self))
+        return SetList([*self, *(item for item in other if _identity(item) not in known)])
+
+
+def _identity(item: Any) -> Any:
+    """Something to compare a set's items by: equal items have equal identities."""
+    if isinstance(item, list | dict):
+        return repr(item)
+    return ("bool", item) if isinstance(item, bool) else item
 
 
 class MapList(list[Any]):

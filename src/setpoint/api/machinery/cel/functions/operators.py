@@ -17,6 +17,7 @@ from setpoint.api.machinery.cel.values import (
     Duration,
     Optional,
     Uint,
+    bounded,
     equal,
     timestamp,
 )
@@ -68,6 +69,7 @@ def _divide_double(one: float, other: float) -> float:
 
 
 def _add_list(one: list[Any], other: list[Any]) -> list[Any]:
+    bounded(len(one) + len(other))
     plus: Callable[[list[Any]], list[Any]] | None = getattr(one, "plus", None)
     return plus(other) if plus is not None else [*one, *other]
 

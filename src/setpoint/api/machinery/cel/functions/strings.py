@@ -11,7 +11,16 @@ from functools import lru_cache
 from typing import Any
 
 from setpoint.api.machinery.cel.functions.conversions import double_text
-from setpoint.api.machinery.cel.values import CelError, Duration, Timestamp, TypeValue, Uint, seconds_text, timestamp_text
+from setpoint.api.machinery.cel.values import (
+    CelError,
+    Duration,
+    Timestamp,
+    TypeValue,
+    Uint,
+    bounded,
+    seconds_text,
+    timestamp_text,
+)
 
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -107,12 +116,15 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
 
 
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    count = text.count(old) if limit < 0 else min(text.count(old), limit)
+    bounded(len(text) + count * len(new))
     return text.replace(old, new, limit)
 
 
 def _join(items: list[Any], separator: str = "") -> str:
     if not all(isinstance(item, str) for item in items):
         raise CelError("join: invalid input: list has an element that is no string")
+    bounded(sum(map(len, items)) + len(separator) * len(items))
     return separator.join(items)
 
 
@@ -138,6 +150,7 @@ def _format(template: str, args: list[Any]) -> str:
         out.append(_clause(verb, args[index], precision))
         index += 1
         offset += 1
+    bounded(sum(map(len, out)))
     return "".join(out)
 
 
