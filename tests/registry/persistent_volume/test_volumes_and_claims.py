@@ -74,12 +74,12 @@ def test_warnings_of_volumes() -> None:
     obj["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "x"}
     assert VOLUMES.warnings_on_create(context(), obj) == [
         (
-            'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute'
-            " instead"
+            'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName"'
+            " attribute instead"
         ),
         (
-            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to"
-            " use dynamic provisioning."
+            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is"
+            " to use dynamic provisioning."
         ),
         "spec.rbd: deprecated in v1.28, non-functional in v1.31+",
     ]
