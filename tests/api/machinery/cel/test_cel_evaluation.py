@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint.api.machinery.cel.expression import Expression
+from setpoint.api.machinery.cel.types import DYN
+
+ITEMS = [{"k": "a", "n": 1}, {"k": "b", "n": 2}, {"k": "c", "n": 3}]
+
+
+def run(text: str, /, **variables: Any) -> Any:
+    outcome = Expression(text, dict.fromkeys(variables, DYN)).evaluate(list(variables.values()))
+    return outcome.error or outcome.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-7 / 2 == -3 && -7 % 2 == -1",
+        "dyn(1) == 1.0 && dyn(1u) == 1 && dyn(true) != 1",
+        "1 < 1.5 && 2u > 1",
+        "[1, 2] + [3] == [1, 2, 3]",
+        "{'a': dyn(1)} == {'a': 1.0}",
+        "1 / 0 > 0 || true",
+        "!(1 / 0 > 0 && false)",
+        "items.all(i, i.n > 0) && items.exists(i, i.n == 3) && items.exists_one(i, i.k == 'b')",
+        "items.exists(i, i.x == 1 || i.n == 1)",
+        "items.filter(i, i.n > 1).map(i, i.k) == ['b', 'c']",
+        "items.map(i, i.n > 1, i.k) == ['b', 'c']",
+        "{'a': 1, 'b': 2}.all(k, v, k == 'a' ? v == 1 : v == 2)",
+        "[3, 4].transformMap(i, v, v * 2) == {0: 6, 1: 8}",
+        "{'a': 1}.transformMapEntry(k, v, {v: k}) == {1: 'a'}",
+        "[1, 2, 3].transformList(i, v, i > 0, v + i) == [3, 5]",
+        "items[?7].hasValue() == false && items[?0].value().k == 'a'",
+        "optional.of(1).optMap(x, x + 1) == optional.of(2)",
+        "optional.none().or(optional.of(1)).orValue(2) == 1",
+        "[?optional.none(), ?optional.of(1)] == [1]",
+        "{?'a': optional.none()} == {}",
+        "type(1) == int && type([]) == list && type(type(1)) == type && type(null) == null_type",
+        "timestamp('2024-02-29T23:00:00Z') + duration('1h') == timestamp('2024-03-01T00:00:00Z')",
+        "timestamp('2024-02-29T23:00:00Z').getDayOfMonth('+02:00') == 0",
+        "string(timestamp('2011-08-18T19:03:37.010+01:00')) == '2011-08-18T19:03:37.01+01:00'",
+        "duration('90m').getHours() == 1 && string(duration('1.5s')) == '1.5s'",
+        "'tacocat'.reverse() == 'tacocat' && 'a-b'.split('-') == ['a', 'b']",
+        "'hello'.substring(1, 3) == 'el' && 'hello'.indexOf('l') == 2 && 'hello'.lastIndexOf('l') == 3",
+        "'%s %d %.2f %x'.format(['a', 3, 1.5, 255]) == 'a 3 1.50 ff'",
+        "strings.quote('a\"b') == '\"a\\\\\"b\"'",
+        "'abc 123'.find('[0-9]+') == '123' && 'a1b2'.findAll('[0-9]') == ['1', '2']",
+        "[1, 2, 3].sum() == 6 && ['a', 'b'].max() == 'b' && [2, 1].isSorted() == false && [1, 2].indexOf(2) == 1",
+        "sets.contains([1, 2, 3], [2]) && sets.equivalent([1, 2], [2, 1, 1]) && !sets.intersects([1], [2])",
+        "url('https://[::1]:80/a b?x=1&x=2').getHostname() == '::1' || true",
+        "url('https://user@h.example:8443/p?x=1&x=2').getPort() == '8443'",
+        "url('https://h/p?x=1&x=2').getQuery() == {'x': ['1', '2']} && !isURL('../a') && isURL('/a')",
+        "isIP('::1') && !isIP('1.2.3.04') && ip('127.0.0.1').isLoopback() && !ip.isCanonical('0:0::1')",
+        "cidr('10.0.0.0/8').containsIP('10.1.2.3') && cidr('10.1.0.0/8').masked() == cidr('10.0.0.0/8')",
+        "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') && !cidr('10.0.0.0/8').containsCIDR('0.0.0.0/0')",
+        "quantity('1Gi').isGreaterThan(quantity('1G')) && quantity('50k').sub(1).asInteger() == 49999",
+        "isQuantity('1.5Ki') && !isQuantity('1.5Kx') && quantity('1000m').isInteger()",
+        "semver('1.2.3-alpha.2').isLessThan(semver('1.2.3-alpha.10')) && semver('v1.2', true).minor() == 2 && !isSemver('v1.2')",
+        "!format.dns1123Label().validate('abc').hasValue() && format.dns1123Label().validate('A').hasValue()",
+        "base == 5 && cel.bind(x, base, x * x) == 25",
+    ],
+)
+def test_these_hold(text: str) -> None:
+    assert run(text, items=ITEMS, base=5) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("9223372036854775807 + 1", "integer overflow"),
+        ("0u - 1u", "unsigned integer overflow"),
+        ("1 / 0", "division by zero"),
+        ("1 % 0", "modulus by zero"),
+        ("items[3]", "index out of bounds: 3"),
+        ("items[0].zz", "no such key: zz"),
+        ("{'a': 1}['b']", "no such key: b"),
+        ("base + 'a'", "no such overload"),
+        ("base.startsWith('a')", "no such overload: startsWith(int, string)"),
+        ("optional.none().value()", "optional.none() dereference"),
+        ("int('x')", 'strconv.ParseInt: parsing "x": invalid syntax'),
+        ("items.all(i, i.zz == 1)", "no such key: zz"),
+        ("'a'.substring(2)", "invalid substring range. start: 2, end: 1"),
+    ],
+)
+def test_failures_say_why(text: str, error: str) -> None:
+    assert run(text, items=ITEMS, base=5) == error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "big.all(a, big.all(b, big.all(c, a + b + c != -1)))",
+        "big.map(a, big.map(b, big.map(c, string(c)))).size() > 0",
+        "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('^(a+)+$')",
+        "cel.bind(a, big + big, cel.bind(b, a + a, cel.bind(c, b + b, cel.bind(d, c + c, (d + d).size())))) > 0",
+        "".join(f"cel.bind(x{i + 1}, x{i} + x{i}, " for i in range(40)).replace("x0", "big") + "x40.size() > 0" + ")" * 40,
+        "'x'.replace('', text).replace('', text).replace('', text).replace('', text).size() > 0",
+        "big.all(a, [text, text].join(text).size() > 0)",
+    ],
+)
+def test_every_evaluation_ends_soon(text: str) -> None:
+    began = time.monotonic()
+    run(text, big=list(range(300)), text="long" * 300)
+    assert time.monotonic() - began < 20
+
+
+LEAVES = st.none() | st.booleans() | st.integers(-5, 5) | st.floats(allow_nan=False) | st.text(max_size=3)
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3))
+
+
+@given(VALUES, VALUES)
+def test_equality_is_reflexive_and_symmetric_and_never_fails(one: Any, other: Any) -> None:
+    assert run("a == a", a=one) is True
+    assert run("a == b", a=one, b=other) == run("b == a", a=one, b=other)
+
+
+@given(VALUES, VALUES)
+def test_operators_answer_or_fail_in_order(one: Any, other: Any) -> None:
+    for text in ("a + b", "a < b", "a in b", "a[b]", "a.size()", "a && b", "a ? b : a", "a.all(x, x == b)", "string(a)", "a.?b"):
+        run(text, a=one, b=other)
