@@ -164,3 +164,13 @@ async def test_a_failing_handler_stops_nobody() -> None:
     await one.clock.idle()
     assert one.changes == ["ADDED a 1"]
     task.cancel()
+
+
+async def test_a_resource_that_the_server_has_not_is_empty_until_it_has() -> None:
+    absent = status.StatusError(404, "NotFound", "the server could not find the requested resource", {})
+    async with following([absent, ListResult([thing("a", 1)], "7")], [[HOLD]]) as one:
+        assert one.informer.has_synced
+        assert one.informer.activity().settled
+        assert one.changes == []
+        await one.clock.advance(31)
+        assert one.changes == ["ADDED a 1"]

@@ -7,7 +7,10 @@ from typing import Any
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.kit import metrics
 
-_LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "code")
+#: in Kubernetes' words; whether a write was a dry run is not told apart (`dry_run` is empty)
+_LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "component", "dry_run", "code")
+#: verbs that the metrics call by their method
+_VERBS = {"create": "POST", "update": "PUT"}
 _TOTAL = metrics.counter("apiserver_request_total", "Requests, by verb, resource and code.", _LABELS)
 _SECONDS = metrics.histogram("apiserver_request_duration_seconds", "How long requests took.", _LABELS[:-1])
 
@@ -31,5 +34,6 @@ class Measure:
 
 def _children(info: RequestInfo, code: int) -> tuple[Any, Any]:
     scope = ("resource" if info.name else "namespace" if info.namespace else "cluster") if info.is_resource else ""
-    labels = (info.verb.upper(), info.group, info.version, info.resource, info.subresource, scope)
+    verb = _VERBS.get(info.verb) or info.verb.upper()
+    labels = (verb, info.group, info.version, info.resource, info.subresource, scope, "apiserver", "")
     return _TOTAL.labels(*labels, str(code)), _SECONDS.labels(*labels)

@@ -29,6 +29,8 @@ log = logs.get_logger("client.reflector")
 PAGE = 500
 WATCH_SECONDS = 300
 SHORT_WATCH = 1.0
+#: seconds after which a resource that the server did not have is asked for again
+ABSENT = 30.0
 
 
 class Sink(Protocol[T]):
@@ -87,10 +89,21 @@ class Reflector(Generic[T]):
             log.debug("history expired, lists again", resource=self._resource.group_resource)
             self.resource_version = ""
             return
+        if error.code == 404:
+            await self._without()
+            return
         log.warning("list or watch refused", resource=self._resource.group_resource, reason=error.reason, message=error.message)
         if error.code not in {429, 500, 503, 504}:
             self.resource_version = ""
         await self._wait()
+
+    async def _without(self) -> None:
+        """The server has no such resource (another minor's): the collection is empty until it has."""
+        log.debug("not served", resource=self._resource.group_resource)
+        self.resource_version = ""
+        await self._sink.replace(())
+        self.calm = True
+        await self._clock.sleep(ABSENT)
 
     async def _wait(self) -> None:
         self.calm = False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from setpoint.controllers import (
     disruption_budget,
+    flow_control,
     garbage_collector,
     namespace,
     node_lifecycle,
@@ -49,6 +50,7 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "persistentvolume-protection-controller": persistent_volume.new_volume_protection,
     "persistentvolumeclaim-protection-controller": persistent_volume.new_claim_protection,
     "pod-garbage-collector-controller": pod_gc.new,
+    "priority-and-fairness-config-consumer": flow_control.new,
     "replicaset-controller": _replicaset,
     "replication-controller": replication_controller.new,
     "resourcequota-controller": resource_quota.new,
