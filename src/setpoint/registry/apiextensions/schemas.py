@@ -25,8 +25,8 @@ _WITH_STATUS = (
     *("MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties"),
     *("ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"),
 )
-#: formats that are checked, without their hyphens, and those of numbers
-_FORMATS = frozenset(
+#: formats that are checked, by type; those of strings without their hyphens
+_STRINGS = frozenset(
     {
         *(
             "bsonobjectid",
@@ -44,22 +44,12 @@ _FORMATS = frozenset(
             "isbn",
             "isbn10",
         ),
-        *(
-            "isbn13",
-            "creditcard",
-            "ssn",
-            "hexcolor",
-            "rgbcolor",
-            "byte",
-            "password",
-            "date",
-            "duration",
-            "datetime",
-            "k8sshortname",
-        ),
-        *("k8slongname", "int32", "int64", "float", "double"),
+        *("isbn13", "creditcard", "ssn", "hexcolor", "rgbcolor", "byte", "password", "date", "duration", "datetime", "quantity"),
+        *("k8sshortname", "k8slongname"),
     }
 )
+_FORMATS = {"": _STRINGS, "string": _STRINGS, "integer": frozenset({"int32", "int64"}), "number": frozenset({"float", "double"})}
+_NO_FORMATS: frozenset[str] = frozenset()
 
 
 def validate_schema(path: str, schema: Schema, *, with_status: bool, known: bool = False) -> Errors:
@@ -96,16 +86,17 @@ def _root(where: str, schema: Schema, *, with_status: bool) -> Errors:
 
 
 def unrecognized_formats(schema: Any) -> Iterator[str]:
-    """Formats that nobody checks, in the order in which they stand."""
+    """Formats that nobody checks. Source: apiextensions-apiserver `pkg/apiserver/validation/formats.go`."""
     if isinstance(schema, list):
         for each in schema:
             yield from unrecognized_formats(each)
     if not isinstance(schema, Mapping):
         return
-    kind = schema.get("format")
-    if isinstance(kind, str) and kind and kind.replace("-", "") not in _FORMATS:
-        yield kind
-    for key in ("items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"):
+    form, kind = schema.get("format") or "", schema.get("type") or ""
+    if form and (form.replace("-", "") if kind in {"", "string"} else form) not in _FORMATS.get(kind, _NO_FORMATS):
+        yield form
+    for key in ("items", "allOf", "anyOf", "oneOf", "not"):
         yield from unrecognized_formats(schema.get(key))
     for field in (schema.get("properties") or {}).values():
         yield from unrecognized_formats(field)
+    yield from unrecognized_formats(schema.get("additionalProperties"))

@@ -1,0 +1,138 @@
+"""Schemas of definitions: structure, extensions, defaults, rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.registry.apiextensions.test_definition import definition, version
+from tests.registry.builders import complaints, context, created
+
+from setpoint.registry.apiextensions import patterns
+from setpoint.registry.apiextensions.definition import DefinitionStrategy
+
+Json = dict[str, Any]
+ROOT = "spec.validation.openAPIV3Schema"
+
+
+def with_schema(schema: Json, **fields: Any) -> Json:
+    return definition(version("v1", storage=True, **fields) | {"schema": {"openAPIV3Schema": {"type": "object", **schema}}})
+
+
+def said(schema: Json, **fields: Any) -> list[str]:
+    return [text.removeprefix(ROOT) for text in complaints(DefinitionStrategy(), with_schema(schema, **fields))]
+
+
+def field(**schema: Any) -> Json:
+    return {"properties": {"a": schema}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "complaint"),
+    [
+        (field(), ".properties[a].type: Required value: must not be empty for specified object fields"),
+        (field(type="array"), ".properties[a].items: Required value: must be specified"),
+        ({"additionalProperties": {"type": "string"}}, ".additionalProperties: Forbidden: must not be used at the root"),
+        ({"nullable": True}, ".nullable: Forbidden: nullable cannot be true at the root"),
+        (field(type="string", pattern="a**"), "`**`"),
+        (
+            field(type="string", allOf=[{"type": "string"}]),
+            ".properties[a].allOf[0].type: Forbidden: must be empty to be structural",
+        ),
+        (
+            field(
+                type="object", anyOf=[{"properties": {"metadata": {"minLength": 1}}}], properties={"metadata": {"type": "string"}}
+            ),
+            ".properties[a].anyOf[0].properties[metadata]: Forbidden: must not be specified in a nested context",
+        ),
+        (
+            field(**{"x-kubernetes-int-or-string": True, "x-kubernetes-preserve-unknown-fields": True}),
+            (
+                ".properties[a].x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if"
+                " x-kubernetes-int-or-string is true"
+            ),
+        ),
+        ({"properties": {"metadata": {"type": "object", "minProperties": 1}}}, "must not specify anything other than name"),
+        (
+            field(type="object", properties={"b": {"type": "string", "default": "x"}}, default={"c": 1}),
+            "must not have unknown fields",
+        ),
+        (field(type="string", maxLength=1, default="xy"), ".properties[a].default: Too long: may not be more than 1 bytes"),
+        ({"$schema": "x"}, ": Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported"),
+        (field(type="null"), ".properties[a].type: Forbidden: type cannot be set to null, use nullable as an alternative"),
+        (
+            {"properties": {"kind": {"type": "string", "default": "A"}}},
+            ".properties[kind].default: Forbidden: must not be set in top-level kind",
+        ),
+        (
+            field(type="string", **{"x-kubernetes-validations": [{"rule": "self.size( "}]}),
+            ".properties[a].x-kubernetes-validations[0].rule: Invalid value:",
+        ),
+    ],
+)
+def test_what_a_schema_may_not_say(schema: Json, complaint: str) -> None:
+    assert any(complaint in text for text in said(schema)), said(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        field(**{"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}),
+        field(
+            **{
+                "x-kubernetes-int-or-string": True,
+                "allOf": [{"anyOf": [{"type": "integer"}, {"type": "string"}]}, {"minLength": 1}],
+            }
+        ),
+        field(**{"x-kubernetes-preserve-unknown-fields": True}),
+        field(type="object", **{"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}),
+        {"properties": {"metadata": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 5}}}}},
+        field(type="object", additionalProperties=True, properties={"b": {"type": "string"}}),
+        field(type="string", nullable=True, default=None),
+    ],
+)
+def test_what_a_schema_may_say(schema: Json) -> None:
+    assert said(schema) == []
+
+
+def test_with_a_status_subresource_the_root_says_little() -> None:
+    [text] = said({"minProperties": 1}, subresources={"status": {}})
+    assert text.startswith(': Invalid value: {"ID":"","Schema":"","Ref":null,"Description":"","Type":"object"')
+    assert "only [Description Type Format" in text
+    assert said({"minProperties": 1}) == []
+
+
+def test_versions_with_schemas_of_their_own_are_named() -> None:
+    one = version("v1", storage=True) | {"schema": {"openAPIV3Schema": {"type": "string"}}}
+    [text] = complaints(DefinitionStrategy(), definition(one, version("v2")))
+    assert text == 'spec.versions[0].schema.openAPIV3Schema.type: Invalid value: "string": must be object at the root'
+
+
+def test_an_update_that_leaves_a_schema_alone_does_not_judge_it_anew() -> None:
+    strategy = DefinitionStrategy()
+    old = created(strategy, with_schema({}))
+    old["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = {"a": {}}
+    assert complaints(strategy, with_schema({"properties": {"a": {}}}), old) == []
+    assert complaints(strategy, with_schema({"properties": {"a": {}, "b": {}}}), old)
+
+
+def test_formats_that_nobody_checks_are_warned_of_once() -> None:
+    strategy = DefinitionStrategy()
+    schema: Json = {"properties": {"a": {"type": "string", "format": "date-time"}, "b": {"type": "integer", "format": "int16"}}}
+    obj = with_schema(schema)
+    assert strategy.warnings_on_create(context(), obj) == ['unrecognized format "int16"']
+    assert strategy.warnings_on_update(context(), obj, obj) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("^[a-z]+$", ""),
+        ("[", "missing closing ]: `[`"),
+        ("(a", "missing closing ): `(a`"),
+        ("(?=x)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("a\\", "trailing backslash at end of expression: ``"),
+    ],
+)
+def test_patterns_are_gos(pattern: str, words: str) -> None:
+    assert patterns.complaint(pattern) == (f"error parsing regexp: {words}" if words else "")
