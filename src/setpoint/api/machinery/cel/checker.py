@@ -73,6 +73,7 @@ class Checker:
     def __init__(self, variables: Mapping[str, Type], messages: Callable[[str], Type | None] | None = None) -> None:
         self._messages = messages
         self.issues: list[Issue] = []
+        self._mixing = 0
         self._scopes: list[Mapping[str, Type]] = [variables]
         self._mappings = Mappings()
         self._visited: list[Expr] = []
@@ -176,7 +177,9 @@ class Checker:
             if full in functions():
                 node.function, node.target = full, None
         args = [self.visit(node.target)] if node.target is not None else []
+        self._mixing += node.function == "format"
         args += [self.visit(argument) for argument in node.args]
+        self._mixing -= node.function == "format"
         overloads = functions().get(node.function)
         if overloads is None:
             return self._undeclared(node.offset, node.function)
@@ -223,9 +226,14 @@ class Checker:
         return self._complain(element.offset, f"expected type 'optional_type({kind})' but found '{kind}'")
 
     def _same(self, offset: int, known: Type | None, type: Type) -> Type:
-        """Lists and maps hold values of one type (Kubernetes asks for homogeneous literals); dyn fits in anywhere."""
+        """Lists and maps hold values of one type (Kubernetes asks for homogeneous literals); dyn fits in anywhere.
+
+        Only what `format` shows may be mixed.
+        """
         if known is None:
             return type
+        if self._mixing:
+            return self._mappings.joined(known, type)
         if not self._mappings.assignable([known], [type]):
             one, other = self._mappings.applied(known), self._mappings.applied(type)
             self._complain(offset, f"expected type '{one}' but found '{other}'")
