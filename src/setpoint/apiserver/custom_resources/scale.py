@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import orjson
-
 from setpoint.api.machinery.fields import applying as fields
 from setpoint.api.machinery.jsonpath import JsonPath
 from setpoint.api.machinery.status import StatusError, invalid, invalid_object
@@ -20,6 +18,7 @@ from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.generic_store.store import Outcome
 from setpoint.apiserver.handlers import apply as applying
 from setpoint.apiserver.handlers import patch as patching
+from setpoint.apiserver.handlers.subresources.scale import SCALES
 from setpoint.apiserver.handlers.update import check_identity, check_uid
 from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import WriteOptions, manager_of, write_options
@@ -28,6 +27,10 @@ from setpoint.registry.strategy import Object
 
 _KIND, _VERSION = "Scale", "autoscaling/v1"
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
+_UNCONVERTIBLE = (
+    "failed to convert new object (/{}; autoscaling/v1, Kind=Scale) to proper version: "
+    "request to convert CR to an invalid group/version: autoscaling/v1"
+)
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -57,7 +60,12 @@ class Scaling:
         """The Scale of an object. Raises 500 where it has no replicas to scale."""
         replicas = _integer(self._spec.find(obj))
         if replicas is None:
-            raise StatusError(500, "InternalError", f"Internal error occurred: the spec replicas field {_quoted(self._where)} does not exist", _cause(self._where))
+            raise StatusError(
+                500,
+                "InternalError",
+                f"Internal error occurred: the spec replicas field {_quoted(self._where)} does not exist",
+                _cause(self._where),
+            )
         status: dict[str, Any] = {"replicas": _integer(self._status.find(obj)) or 0}
         selector = self._selector.find(obj) if self._selector is not None else []
         if selector and isinstance(selector[0], str) and selector[0]:
@@ -71,20 +79,16 @@ class Scaling:
         if media == patching.APPLY_YAML:
             return await self._apply(call)
         options = write_options(call.request, "PatchOptions")
-        patch = patching.read_patch(call.request.body, media)
+        body, warnings = call.request.body, list[str]()
+        patch = updating.anew(patching.read_patch(body, media), lambda: patching.read_patch(body, media))
 
         def patched(current: Object) -> Object:
-            if media == patching.JSON_PATCH:
-                from setpoint.api.machinery.patch import json_patch
+            scale, warnings[:] = patching.apply_patch(call, current, patch(), media, options, other=SCALES)
+            return scale
 
-                result = json_patch.apply(current, patch, validation=options.validation)
-            else:
-                from setpoint.api.machinery.patch import merge
-
-                result = merge.apply(current, patch)
-            return _decode(call, orjson.dumps(result), "application/json", options)[0]
-
-        return await self._write(call, options, patched)
+        response = await self._write(call, options, patched)
+        call.warnings[:0] = warnings
+        return response
 
     async def _write(self, call: Call, options: WriteOptions, make: Callable[[Object], Object]) -> Response:
         async def compute(old: Object) -> Object:
@@ -100,6 +104,7 @@ class Scaling:
         return await self._change(call, options, updating.Update(call.info.name, compute, call.store.strategy, own, patch=True))
 
     async def _apply(self, call: Call) -> Response:
+        """An apply finds conflicts and takes shares, but changes nothing: Kubernetes cannot convert the Scale that it makes."""
         options = write_options(call.request, "PatchOptions", apply=True)
         scale = applying.read(call, options.validation)
         fields.check(scale, _VERSION, _KIND)
@@ -114,6 +119,8 @@ class Scaling:
             replicas = (scale.get("spec") or {}).get("replicas")
             configuration = named if replicas is None else self._with_replicas(named, replicas)
             merged = ownership.apply(call, old, configuration, manager, force=bool(options.force))
+            if self._spec.find(merged) != self._spec.find(old):
+                raise StatusError(500, "", _UNCONVERTIBLE.format(call.info.name))
             return call.bodies.complete(merged, call.resource, call.version, call.store.strategy, call.store.codec)
 
         return await self._change(call, options, updating.Update(call.info.name, compute, call.store.strategy, patch=True))

@@ -26,7 +26,7 @@ from setpoint.storage.protocol import Record
 _KIND, _VERSION = "Scale", "autoscaling/v1"
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
 #: the kind as patches see it; it is never stored
-_SCALES = ServedResource("autoscaling", ("v1",), "scales", "scale", _KIND, True, Strategy(), {"v1": _DEFINITION})
+SCALES = ServedResource("autoscaling", ("v1",), "scales", "scale", _KIND, True, Strategy(), {"v1": _DEFINITION})
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -52,7 +52,7 @@ async def _patch(call: Call) -> Response:
     patch = updating.anew(patching.read_patch(body, media), lambda: patching.read_patch(body, media))
 
     def patched(current: Object) -> Object:
-        scale, warnings[:] = patching.apply_patch(call, current, patch(), media, options, other=_SCALES)
+        scale, warnings[:] = patching.apply_patch(call, current, patch(), media, options, other=SCALES)
         return scale
 
     response = await _write(call, options, patched)
