@@ -87,9 +87,13 @@ class ApiServer:
             self.announce()
 
     def follow(self, tasks: Tasks) -> None:
-        """Begin to follow what in the store decides about the server itself (definitions of custom resources)."""
+        """Begin to follow what in the store decides about the server itself (definitions of custom resources).
+
+        The default roles are made beside that, since nothing that starts waits for them.
+        """
         for follower in self.pipeline.followers:
             tasks.loop(type(follower).__name__, follower.run, clock=self._clock)
+        tasks.start("default roles", bootstrap.default_roles(self.client(LOOPBACK, "kube-apiserver")))
 
     def announce(self) -> None:
         """Leave the address where the other parts look for it."""

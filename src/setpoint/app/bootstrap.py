@@ -29,6 +29,17 @@ _PRIORITY_LEVELS: Resource[Any] = Resource(
 )
 _SERVICE_RANGES: Resource[Any] = Resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", namespaced=False, type=dict)
 
+_RBAC = "rbac.authorization.k8s.io"
+_CLUSTER_ROLES: Resource[Any] = Resource(_RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False, type=dict)
+_CLUSTER_ROLE_BINDINGS: Resource[Any] = Resource(
+    _RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False, type=dict
+)
+_ROLES: Resource[Any] = Resource(_RBAC, "v1", "roles", "Role", namespaced=True, type=dict)
+_ROLE_BINDINGS: Resource[Any] = Resource(_RBAC, "v1", "rolebindings", "RoleBinding", namespaced=True, type=dict)
+
+#: so many objects are made before others get a turn
+_BATCH = 16
+
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 _SYSTEM_PRIORITIES = {
@@ -73,6 +84,26 @@ async def describe_server(client: ClientProtocol, *, service_range: str, minor: 
     )
     made = [pair for resource, bodies in groups for pair in _as_served(resource, bodies, served)]
     await asyncio.gather(*(_find_or_create(client, resource, body) for resource, body in made))
+
+
+async def default_roles(client: ClientProtocol) -> None:
+    """Make the roles and bindings that are absent. Nothing waits for them: begin this when the server is up."""
+    from setpoint.registry.rbac.default_roles import defaults
+
+    kinds = zip((_CLUSTER_ROLES, _CLUSTER_ROLE_BINDINGS, _ROLES, _ROLE_BINDINGS), defaults(), strict=True)
+    for resource, bodies in kinds:
+        known = {_place(role) for role in (await client.list(resource)).items}
+        absent = [body for body in bodies if _place(body) not in known]
+        for start in range(0, len(absent), _BATCH):
+            batch = absent[start : start + _BATCH]
+            made = (client.create(resource, body, body["metadata"].get("namespace", "")) for body in batch)
+            for outcome in await asyncio.gather(*made, return_exceptions=True):
+                if isinstance(outcome, Exception) and not (isinstance(outcome, StatusError) and outcome.code == 409):
+                    raise outcome
+
+
+def _place(body: Mapping[str, Any]) -> tuple[str, str]:
+    return body["metadata"].get("namespace", ""), body["metadata"]["name"]
 
 
 def _as_served(
