@@ -63,7 +63,7 @@ class CustomStrategy(Strategy):
         return self.validator.validate(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self.validator.validate_update(obj, old)
+        return self.validator.validate_update(obj, old, context.warnings)
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {field.name: field.value(obj) for field in self._selectable}

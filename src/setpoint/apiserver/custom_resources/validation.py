@@ -48,25 +48,27 @@ class Validator:
         if self._embeds:
             errors += embedded.validate(obj, self.schema)
         errors += validating.repeated(obj, self.schema)
-        return errors + self._rules(obj, None, errors)
+        return errors + self._rules(obj, None, errors, [])
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def validate_update(self, obj: Object, old: Object, warnings: list[str]) -> list[FieldError]:
+        """What is wrong; a rule that what did not change breaks is only added to the warnings."""
         errors = validating.validate(obj, self.schema, old)
         errors += self._scaling(obj)
         if self._embeds:
             errors += embedded.validate(obj, self.schema)
         if not validating.repeated(old, self.schema):
             errors += validating.repeated(obj, self.schema)
-        return errors + self._rules(obj, old, errors)
+        return errors + self._rules(obj, old, errors, warnings)
 
-    def _rules(self, obj: Object, old: Object | None, errors: list[FieldError]) -> list[FieldError]:
+    def _rules(self, obj: Object, old: Object | None, errors: list[FieldError], warnings: list[str]) -> list[FieldError]:
         program = self._rules_program()
         if program is None:
             return []
         if any(error.reason in _BLOCKING for error in errors):
             return [invalid("<nil>", None, _UNCHECKED)]
-        found: list[FieldError] = program.validate(obj, old)
-        return found
+        found: tuple[list[FieldError], list[str]] = program.review(obj, old)
+        warnings += found[1]
+        return found[0]
 
     def _rules_program(self) -> Any:
         if not self._compiled:
