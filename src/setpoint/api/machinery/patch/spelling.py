@@ -17,7 +17,8 @@ from setpoint.api.machinery.schema.node import Node
 
 def document(patched: Any, current: Any, node: Node | None, *, raw: bool) -> str:
     """The JSON of what a patch made of `current`, with which it shares what was left alone. `raw`: of a JSON patch."""
-    text = orjson.dumps(_touched(patched, current, node, raw=raw)).decode()
+    struct = node if node is not None and node.builtin else None  # a custom resource is a map in Go, all through
+    text = orjson.dumps(_touched(patched, current, struct, raw=raw)).decode()
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
