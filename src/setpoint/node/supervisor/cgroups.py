@@ -13,6 +13,7 @@ from typing import Any
 from setpoint.node.supervisor import procfs
 
 _EVENTS = ("memory.events", "memory.oom_control")  # version 2, version 1
+_LATELY = 60.0  # seconds
 _PATIENCE = 1.0  # seconds for the kernel to let go of what was killed
 
 
@@ -84,6 +85,17 @@ def sweep(directories: Sequence[str]) -> None:
         except OSError:
             continue
         remove(below, 0)
+
+
+def sweep_old(directories: Sequence[str]) -> None:
+    """Remove those without processes of which nothing was made lately: their agents were killed, or have no pods."""
+    for directory in directories:
+        try:
+            newest = max(os.stat(place).st_mtime for place, _, _ in os.walk(directory))
+        except (OSError, ValueError):
+            continue
+        if newest < time.time() - _LATELY and not members([directory]):
+            remove([directory], 0)
 
 
 def _removed(directory: str) -> bool:

@@ -9,6 +9,7 @@ kubelet's is.
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,6 +54,8 @@ class Cgroups(Struct, frozen=True):
         for hierarchy in self.hierarchies:
             pod = self._pod(hierarchy, pod_uid)
             leaf = os.path.join(pod, container_id)
+            # anew, if need be: another agent may have swept it away while there was no pod in it
+            make.append((os.path.dirname(pod), list(_passed_on(hierarchy))))
             make.append((pod, list(_pod_values(hierarchy, self.max_pids))))
             make.append((leaf, list(_values(hierarchy, limits))))
             enter.append(leaf)
@@ -65,6 +68,12 @@ class Cgroups(Struct, frozen=True):
     def node(self) -> list[str]:
         """The node's groups."""
         return [os.path.join(hierarchy.path, self.name) for hierarchy in self.hierarchies]
+
+    def of_others(self) -> list[str]:
+        """The groups of the host's other nodes, of which some may have been killed."""
+        own = set(self.node())
+        found = (path for hierarchy in self.hierarchies for path in glob.glob(os.path.join(hierarchy.path, "setpoint-??????")))
+        return [path for path in found if path not in own]
 
     def _pod(self, hierarchy: Hierarchy, pod_uid: str) -> str:
         return os.path.join(hierarchy.path, self.name, f"pod{pod_uid}")
@@ -131,9 +140,14 @@ def _read(directory: str, name: str) -> str:
         return ""
 
 
-def _pod_values(hierarchy: Hierarchy, max_pids: int) -> Iterator[Value]:
+def _passed_on(hierarchy: Hierarchy) -> Iterator[Value]:
+    """What lets the groups below have limits, too."""
     if hierarchy.version == 2:
         yield "cgroup.subtree_control", " ".join(f"+{each}" for each in hierarchy.controllers), True
+
+
+def _pod_values(hierarchy: Hierarchy, max_pids: int) -> Iterator[Value]:
+    yield from _passed_on(hierarchy)
     if "pids" in hierarchy.controllers and max_pids:
         yield "pids.max", str(max_pids), True
 

@@ -85,6 +85,7 @@ class Rights:
         """What may be used of control groups; what an earlier agent left of them is taken away."""
         found = cgroups.find(self._settings.directory, self._settings.max_pids)
         groups.sweep(found.node())
+        groups.sweep_old(found.of_others())
         return found
 
     async def close(self) -> None:
