@@ -158,3 +158,24 @@ async def test_b35_a_page_of_a_table_has_the_lists_metadata(api: Any) -> None:
     table = orjson.loads(response.body)
     assert set(table["metadata"]) == {"resourceVersion", "continue", "remainingItemCount"}
     assert [row["object"]["kind"] for row in table["rows"]] == ["PartialObjectMetadata"] * 2
+
+
+TIMEOUTS = [
+    ("abc", 'invalid duration "abc"'),
+    ("5", 'missing unit in duration "5"'),
+    ("5x", 'unknown unit "x" in duration "5x"'),
+    ("1h5", 'missing unit in duration "1h5"'),
+    ("-", 'invalid duration "-"'),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), TIMEOUTS)
+async def test_a_timeout_that_is_no_duration_is_refused(api: Any, text: str, why: str) -> None:
+    for path in (CONFIGMAPS, "/apis", "/version"):
+        refusal = await api(f"GET {path}?timeout={text}", code=400)
+        assert refusal["message"] == f"invalid timeout specified in the request URL - time: {why}"
+
+
+@pytest.mark.parametrize("text", ["", "0", "32s", "1m30s", "1.5h", "300ms"])
+async def test_a_timeout_that_is_a_duration_is_taken(api: Any, text: str) -> None:
+    assert (await api(f"GET {CONFIGMAPS}?timeout={text}"))["items"] == []

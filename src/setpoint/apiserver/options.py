@@ -5,6 +5,7 @@ Source: apimachinery `meta/v1/validation`, `meta/internalversion/validation`, `c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,6 +53,26 @@ def boolean(query: Query, name: str) -> bool | None:
 def text(query: Query, name: str) -> str:
     values = query.get(name)
     return values[0] if values else ""
+
+
+_DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)").fullmatch
+_WITH_UNITS = re.compile(r"[-+]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([^.0-9]*))+").fullmatch
+_UNITS = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([^.0-9]*)").findall
+
+
+def check_timeout(query: Query) -> None:
+    """Refuse a `timeout` that is no duration (apiserver `filters/request_deadline.go`; the words are Go's). Raises 400."""
+    text = query["timeout"][0]
+    if not text or _DURATION(text) is not None:
+        return
+    why = f'invalid duration "{text}"'
+    if _WITH_UNITS(text) is not None:
+        wrong = next(unit for unit in _UNITS(text) if unit not in _KNOWN_UNITS)
+        why = f'unknown unit "{wrong}" in duration "{text}"' if wrong else f'missing unit in duration "{text}"'
+    raise bad_request(f"invalid timeout specified in the request URL - time: {why}")
+
+
+_KNOWN_UNITS = ("ns", "us", "µs", "μs", "ms", "s", "m", "h")
 
 
 class ListOptions(Struct, frozen=True):

@@ -22,6 +22,7 @@ from setpoint.apiserver.handlers.nonresource import Health, Index, MetricsPages,
 from setpoint.apiserver.handlers.subresources.token import Issuer
 from setpoint.apiserver.inflight import InFlight
 from setpoint.apiserver.measure import Measure
+from setpoint.apiserver.options import check_timeout
 from setpoint.apiserver.request import Request, Response, text_response
 from setpoint.apiserver.routing import RequestInfo, Router, parse
 from setpoint.kit import logs
@@ -187,6 +188,8 @@ class Pipeline:
         return response
 
     async def _dispatch(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
+        if "timeout" in request.query and info.verb != "watch":
+            check_timeout(request.query)
         if "impersonate-user" in request.headers:
             raise not_impersonating(request)
         if self.authorizer is not None:
