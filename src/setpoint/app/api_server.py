@@ -33,6 +33,7 @@ from setpoint.storage.protocol import Store, StoreError
 KUBERNETES_ADDRESS = "10.96.0.1"
 _NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost")
 _PORTS_TRIED = 50
+_ROLES_AFTER = 0.2  # seconds: what starts first needs the processor more
 LOOPBACK = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
 
 
@@ -93,7 +94,11 @@ class ApiServer:
         """
         for follower in self.pipeline.followers:
             tasks.loop(type(follower).__name__, follower.run, clock=self._clock)
-        tasks.start("default roles", bootstrap.default_roles(self.client(LOOPBACK, "kube-apiserver")))
+        tasks.start("default roles", self._default_roles())
+
+    async def _default_roles(self) -> None:
+        await self._clock.sleep(_ROLES_AFTER)
+        await bootstrap.default_roles(self.client(LOOPBACK, "kube-apiserver"))
 
     def announce(self) -> None:
         """Leave the address where the other parts look for it."""

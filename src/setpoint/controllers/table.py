@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from setpoint.controllers import (
+    cluster_role_aggregation,
     disruption_budget,
     flow_control,
     garbage_collector,
@@ -41,6 +42,7 @@ def _certificates(context: Context) -> Component | None:
 # A function that gives None has nothing to do under these settings.
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "certificatesigningrequest-signing-controller": _certificates,
+    "clusterrole-aggregation-controller": cluster_role_aggregation.new,
     "deployment-controller": _deployment,
     "disruption-controller": disruption_budget.new,
     "garbage-collector-controller": garbage_collector.new,

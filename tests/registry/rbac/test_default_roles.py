@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.registry.builders import complaints
 
-from setpoint.registry.rbac.aggregation import aggregated_rules
+from setpoint.api.machinery.role_aggregation import aggregated_rules
 from setpoint.registry.rbac.default_roles import defaults
 from setpoint.registry.rbac.role import ClusterRoleStrategy, RoleStrategy
 from setpoint.registry.rbac.role_binding import RoleBindingStrategy
@@ -39,12 +41,12 @@ def test_who_may_administer_may_edit_and_view() -> None:
 
 def test_a_role_gathers_each_rule_of_others_once() -> None:
     rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
-    labels = {"labels": {"gather": "yes"}}
+    labels = {"gather": "yes"}
     own = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-    role = {
-        "metadata": {"name": "b", **labels},
+    role: dict[str, Any] = {
+        "metadata": {"name": "b", "labels": labels},
         "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"gather": "yes"}}]},
         "rules": [own],
     }
-    others = [{"metadata": {"name": name, **labels}, "rules": [rule]} for name in ("c", "a")]
+    others: list[dict[str, Any]] = [{"metadata": {"name": name, "labels": labels}, "rules": [rule]} for name in ("c", "a")]
     assert aggregated_rules(role, [role, *others, {"metadata": {"name": "d"}, "rules": [own]}]) == [rule]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import Any, NamedTuple
 
-from setpoint.registry.rbac.aggregation import aggregated_rules
+from setpoint.api.machinery.role_aggregation import aggregated_rules
 
 Body = dict[str, Any]
 
