@@ -7,10 +7,11 @@ from copy import deepcopy
 
 import pytest
 from tests.apiserver.conftest import Api
-from tests.registry.builders import Json, complaints, created
+from tests.registry.builders import Json, complaints, context, created
 
 from setpoint.registry.core.config_map import ConfigMapStrategy
 from setpoint.registry.core.namespace import NamespaceFinalizeStrategy, NamespaceStrategy
+from setpoint.registry.core.node import NodeStrategy
 from setpoint.registry.core.secret import SecretStrategy
 from setpoint.registry.events.conversion import convert_event
 
@@ -63,6 +64,53 @@ def test_a_secrets_size() -> None:
     data = {"a": b64encode(bytes(1024 * 1024 + 1)).decode()}
     texts = complaints(SecretStrategy(), {"metadata": {"name": "a"}, "data": data})
     assert texts == ["data: Too long: may not be more than 1048576 bytes"]
+
+
+def node(spec: Json | None = None, status: Json | None = None) -> Json:
+    return {"kind": "Node", "metadata": {"name": "n"}, "spec": spec or {}, "status": status or {}}
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted"),
+    [
+        ({"declaredFeatures": ["A", "B/c"]}, []),
+        (
+            {"declaredFeatures": ["B", "A", "A"]},
+            [
+                'status.declaredFeatures[1]: Invalid value: "A": list must be sorted alphabetically',
+                'status.declaredFeatures[2]: Duplicate value: "A"',
+            ],
+        ),
+        (
+            {"declaredFeatures": ["a"]},
+            [
+                (
+                    'status.declaredFeatures[0]: Invalid value: "a": invalid feature name "a": must start with an UpperCamelCase'
+                    " segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain"
+                    " only alphanumeric characters and slashes"
+                )
+            ],
+        ),
+        (
+            {"nodeInfo": {"swap": {"capacity": 0}}},
+            ["metadata.nodeSwapStatus.capacity: Invalid value: 0: must be greater than zero"],
+        ),
+    ],
+)
+def test_the_status_of_nodes(status: Json, wanted: list[str]) -> None:
+    assert complaints(NodeStrategy(), node(status=status)) == wanted
+
+
+def test_fields_of_nodes_that_are_gone() -> None:
+    strategy = NodeStrategy()
+    old = created(strategy, node({"configSource": {"configMap": {}}, "externalID": "a", "podCIDRs": ["10.0.00.0/24"]}))
+    assert "configSource" not in old["spec"]
+    deprecated, padded = strategy.warnings_on_create(context(), old)
+    assert deprecated == "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+    assert padded.startswith("spec.podCIDRs[0]: ")
+    new = deepcopy(old)
+    new["spec"]["externalID"] = "b"
+    assert complaints(strategy, new, old) == ["spec.externalID: Forbidden: may not be updated"]
 
 
 async def test_an_event_is_seen_in_both_groups(api: Api) -> None:

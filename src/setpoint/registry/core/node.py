@@ -5,17 +5,21 @@ Source: `pkg/registry/core/node`, `pkg/apis/core/validation/validation.go` (Vali
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from setpoint.api.machinery import names, quantity
-from setpoint.api.machinery.status import FieldError, duplicate, forbidden, invalid
+from setpoint.api.machinery.status import FieldError, duplicate, forbidden, go_value, invalid
 from setpoint.registry import formats, go_form
+from setpoint.registry.address_warnings import cidr_warnings
 from setpoint.registry.fields import Errors, complain, qualified_name
 from setpoint.registry.pod.validation.resources import resource_amount
 from setpoint.registry.pod.validation.tolerations import validate_effect
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy, keep_field
 from setpoint.registry.strategy import Context, Object
+
+_FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
 
 
 class NodeStrategy(SpecStatusStrategy):
@@ -34,16 +38,26 @@ class NodeStrategy(SpecStatusStrategy):
             status["allocatable"] = dict(status["capacity"])
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
-        """Nothing is dropped."""
+        """Status stays; what configured kubelets from config maps is gone."""
+        (obj.get("spec") or {}).pop("configSource", None)
+        (obj.get("status") or {}).pop("config", None)
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
         keep_field(obj, old, "status")
+        if not (old.get("spec") or {}).get("configSource"):
+            (obj.get("spec") or {}).pop("configSource", None)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         return _validate_node(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         return _validate_node(obj) + validate_node_update(obj, old)
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return _warnings(obj.get("spec") or {})
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return _warnings(obj.get("spec") or {})
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"spec.unschedulable": "true" if (obj.get("spec") or {}).get("unschedulable") else "false"}
@@ -58,10 +72,26 @@ def _default_ranges(spec: Object) -> None:
         spec["podCIDR"] = many[0]
 
 
+def _warnings(spec: Mapping[str, Any]) -> list[str]:
+    warnings = []
+    if spec.get("configSource") is not None:
+        warnings.append("spec.configSource: the feature is removed")
+    if spec.get("externalID"):
+        warnings.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+    for i, value in enumerate(spec.get("podCIDRs") or ()):
+        warnings += cidr_warnings(f"spec.podCIDRs[{i}]", value)
+    return warnings
+
+
 def _validate_node(node: Object) -> Errors:
     spec = node.get("spec") or {}
     errors = _taints("metadata.taints", spec.get("taints") or ())
-    errors += _resources(node.get("status") or {})
+    status = node.get("status") or {}
+    errors += _resources(status)
+    swap = ((status.get("nodeInfo") or {}).get("swap") or {}).get("capacity")
+    if swap is not None and swap <= 0:
+        errors.append(invalid("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero"))
+    errors += _declared_features("status.declaredFeatures", status.get("declaredFeatures") or ())
     return errors + _ranges("spec.podCIDRs", spec.get("podCIDRs") or [])
 
 
@@ -91,6 +121,31 @@ def _resources(status: Mapping[str, Any]) -> Errors:
     return errors
 
 
+def _declared_features(path: str, features: Sequence[str]) -> Errors:
+    """Each is a name, and they stand in order, each once."""
+    errors: Errors = []
+    for i, feature in enumerate(features):
+        if i and feature == features[i - 1]:
+            errors.append(duplicate(f"{path}[{i}]", feature))
+        elif i and feature < features[i - 1]:
+            errors.append(invalid(f"{path}[{i}]", feature, "list must be sorted alphabetically"))
+        if (why := _bad_feature(feature)) is not None:
+            errors.append(invalid(f"{path}[{i}]", feature, why))
+    return errors
+
+
+def _bad_feature(name: str) -> str | None:
+    start = f"invalid feature name {go_value(name)}: must"
+    if len(name.encode()) > 253:
+        return f"{start} be no more than 253 characters"
+    if _FEATURE.fullmatch(name) is None:
+        return (
+            f"{start} start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or"
+            " MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+        )
+    return None
+
+
 def _ranges(path: str, ranges: list[str]) -> Errors:
     errors: Errors = []
     for i, value in enumerate(ranges):
@@ -107,6 +162,7 @@ def validate_node_update(node: Object, old: Object) -> Errors:
     """Also of status: everything hangs together on nodes."""
     spec, before = node.get("spec") or {}, old.get("spec") or {}
     errors = _resources(node.get("status") or {})
+    errors += _declared_features("status.declaredFeatures", (node.get("status") or {}).get("declaredFeatures") or ())
     addresses = [(one.get("type", ""), one.get("address", "")) for one in (node.get("status") or {}).get("addresses") or ()]
     for i, address in enumerate(addresses):
         if address in addresses[:i]:
@@ -115,7 +171,10 @@ def validate_node_update(node: Object, old: Object) -> Errors:
         errors.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
     if before.get("providerID") and before["providerID"] != spec.get("providerID"):
         errors.append(forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid'))
-    return errors + _taints("metadata.taints", spec.get("taints") or ())
+    errors += _taints("metadata.taints", spec.get("taints") or ())
+    if before.get("externalID", "") != spec.get("externalID", ""):
+        errors.append(forbidden("spec.externalID", "may not be updated"))
+    return errors
 
 
 def node_status() -> StatusStrategy:
