@@ -32,6 +32,11 @@ def test_an_expression_must_compile_to_a_bool() -> None:
     assert error.endswith("cel expression must evaluate to a bool")
 
 
+def test_a_constant_pattern_must_be_one() -> None:
+    (error,) = check({"type": "string", "maxLength": 5, **rules("self.matches('(a')")})
+    assert error.endswith("program instantiation failed: error parsing regexp: missing closing ): `(a`")
+
+
 def test_expressions_are_not_judged_where_the_schema_is_broken() -> None:
     node = {"type": "string", **rules("nosuch")}
     assert len(check(node)) == 1

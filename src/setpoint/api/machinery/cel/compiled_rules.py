@@ -11,7 +11,7 @@ from typing import Any
 from setpoint.api.machinery.cel.expression import Expression
 from setpoint.api.machinery.cel.field_paths import normalized
 from setpoint.api.machinery.cel.schema_types import Decl
-from setpoint.api.machinery.cel.source import CompileError
+from setpoint.api.machinery.cel.source import CompileError, InstantiationError
 from setpoint.api.machinery.cel.types import optional_of
 
 NOT_BOOL = "cel expression must evaluate to a bool"
@@ -33,12 +33,12 @@ class CompiledRule:
         self.error = self.message_error = ""
         text = rule.get("rule") or ""
         if text.strip():
-            self.condition, self.error = _compiled(text, variables, "bool", NOT_BOOL, "compilation failed: ")
+            self.condition, self.error = _compiled(text, variables, "bool", NOT_BOOL, ("", "program"))
         self.uses_old_self = self.condition is not None and "oldSelf" in self.condition.names
         message = rule.get("messageExpression") or ""
         if self.condition is not None and message.strip():
-            prefix = "messageExpression compilation failed: "
-            self.message, self.message_error = _compiled(message, variables, "string", NOT_STRING, prefix)
+            names = ("messageExpression ", "messageExpression")
+            self.message, self.message_error = _compiled(message, variables, "string", NOT_STRING, names)
         path = rule.get("fieldPath") or ""
         self.field_path = (normalized(path, schema) or "") if path else ""
 
@@ -50,11 +50,16 @@ class CompiledRule:
         return self.shown() if self.rule.get("message") else f"failed rule: {self.shown()}"
 
 
-def _compiled(text: str, variables: Mapping[str, Any], wanted: str, otherwise: str, prefix: str) -> tuple[Expression | None, str]:
+def _compiled(
+    text: str, variables: Mapping[str, Any], wanted: str, otherwise: str, names: tuple[str, str]
+) -> tuple[Expression | None, str]:
+    """The expression, or why there is none; `names` begin the two kinds of complaints."""
     try:
         expression = Expression(text, variables)
+    except InstantiationError as error:
+        return None, f"{names[1]} instantiation failed: {error}"
     except CompileError as error:
-        return None, f"{prefix}{error}"
+        return None, f"{names[0]}compilation failed: {error}"
     return (expression, "") if expression.type.name == wanted else (None, otherwise)
 
 

@@ -365,6 +365,9 @@ def _test(type: Type) -> Callable[[Any], bool]:
         return lambda _: True
     if type.name == "int":
         return lambda value: isinstance(value, int) and not isinstance(value, bool | Uint)
+    if type.name == "list" and type.params and type.params[0].name not in {"dyn", "param"}:
+        item = _test(type.params[0])
+        return lambda value: isinstance(value, list) and (not value or item(value[0]))
     kind = _CLASSES.get(type.name)
     if kind is None:
         return lambda value: opaque_names.get(value.__class__) == type.name

@@ -9,10 +9,12 @@ from setpoint.api.machinery.cel.checker import check
 from setpoint.api.machinery.cel.compiler import Compiler
 from setpoint.api.machinery.cel.estimate import estimate_cost
 from setpoint.api.machinery.cel.frame import Frame
+from setpoint.api.machinery.cel.functions.strings import pattern
 from setpoint.api.machinery.cel.parser import parse
 from setpoint.api.machinery.cel.running_cost import PER_CALL_LIMIT
 from setpoint.api.machinery.cel.schema_types import Decl
-from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, MapNode, Select
+from setpoint.api.machinery.cel.source import InstantiationError
+from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Select
 from setpoint.api.machinery.cel.types import Type
 from setpoint.api.machinery.cel.values import CelError, Stopped
 
@@ -23,12 +25,14 @@ class Expression:
     def __init__(self, text: str, variables: Mapping[str, Type]) -> None:
         """Compiles a text.
 
-        Raises CompileError, whose message is what a definition's author should see.
+        Raises CompileError, whose message is what a definition's author should see; for a pattern that is none an
+        InstantiationError.
         """
         self.text = text
         self.tree = parse(text)
         self.type = check(text, self.tree, variables)
         self.names = frozenset(_names(self.tree)) & frozenset(variables)
+        _check_patterns(self.tree)
         compiler = Compiler(list(variables))
         self._run = compiler.build(self.tree)
         self._slots = compiler.slots
@@ -65,6 +69,23 @@ class Outcome:
         self.cost = cost
 
 
+#: where these functions have their pattern
+_PATTERNS = {"matches": -1, "find": 0, "findAll": 0}
+
+
+def _check_patterns(node: Expr) -> None:
+    """Constant patterns are compiled ahead, so that bad ones are found with the expression."""
+    if isinstance(node, Call) and node.function in _PATTERNS and node.args:
+        argument = node.args[_PATTERNS[node.function]]
+        if isinstance(argument, Literal) and isinstance(argument.value, str):
+            try:
+                pattern(argument.value)
+            except CelError as error:
+                raise InstantiationError(str(error)) from error
+    for part in _parts(node):
+        _check_patterns(part)
+
+
 def _names(node: Expr, bound: frozenset[str] = frozenset()) -> set[str]:
     """The free variables of an expression."""
     if isinstance(node, Ident):
@@ -84,6 +105,8 @@ def _parts(node: Expr) -> list[Expr]:
             return [*node.args, *([node.target] if node.target is not None else [])]
         case ListNode():
             return node.items
+        case Fold():
+            return [part for part in (node.range, node.condition, node.result) if part is not None]
         case MapNode():
             return [part for entry in node.entries for part in (entry.key, entry.value)]
     return []

@@ -19,6 +19,13 @@ class CompileError(ValueError):
         super().__init__("\n".join(show(text, issue) for issue in sorted(issues, key=lambda issue: issue.offset)))
 
 
+class InstantiationError(CompileError):
+    """The expression is well-formed, but cannot be run: a constant pattern is none."""
+
+    def __init__(self, why: str) -> None:
+        ValueError.__init__(self, why)
+
+
 def show(text: str, issue: Issue) -> str:
     r"""`ERROR: <input>:1:6: message`, the line, and a caret; blanks of the line stay, tabs become blanks."""
     if not text:

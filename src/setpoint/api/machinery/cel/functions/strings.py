@@ -46,7 +46,27 @@ def pattern(text: str) -> Any:
     try:
         return re2.compile(text, options)
     except re2.error as error:
-        raise CelError(f"error parsing regexp: {error}") from None
+        raise CelError(f"error parsing regexp: {_go_words(error)}") from None
+
+
+#: RE2's complaints in C++ and in Go
+_GO_WORDS = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+}
+
+
+def _go_words(error: Exception) -> str:
+    """The complaint as Go's regexp words it: what is wrong, and where in back quotes."""
+    said = error.args[0].decode(errors="replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+    what, _, where = said.partition(": ")
+    return f"{_GO_WORDS.get(what, what)}: `{where}`"
 
 
 def _matches(text: str, expression: str) -> bool:

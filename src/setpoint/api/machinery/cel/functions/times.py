@@ -68,5 +68,5 @@ OVERLOADS: dict[str, Callable[..., Any]] = {
     "duration_to_hours": _whole(3600 * NANO),
     "duration_to_minutes": _whole(60 * NANO),
     "duration_to_seconds": _whole(NANO),
-    "duration_to_milliseconds": lambda value: _whole(10**6)(value) % 1000,
+    "duration_to_milliseconds": _whole(10**6),
 }
