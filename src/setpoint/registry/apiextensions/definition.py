@@ -74,7 +74,7 @@ class DefinitionStrategy(VersionedSpecStatusStrategy):
         schemas = [
             (version.get("schema") or {}).get("openAPIV3Schema") for version in (obj.get("spec") or {}).get("versions") or ()
         ]
-        return [f'unrecognized format "{kind}"' for kind in dict.fromkeys(unrecognized_formats(schemas))]
+        return [f'unrecognized format "{kind}"' for kind in unrecognized_formats(schemas)]
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
         known = set(self.warnings_on_create(context, old))

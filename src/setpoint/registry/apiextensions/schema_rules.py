@@ -12,11 +12,13 @@ from msgspec import Struct, structs
 
 from setpoint.api.machinery.status import forbidden, invalid, not_supported, required
 from setpoint.registry.apiextensions import go_schema
+from setpoint.registry.apiextensions.structural import PLAIN, SCALARS
 from setpoint.registry.fields import Errors
 
 Schema = Mapping[str, Any]
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_PLAIN = PLAIN | {"pattern"}
 _META = ("metadata", "kind", "apiVersion")
 _LIST, _MAP, _KEYS = "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-list-map-keys"
 _EMBEDDED, _PRESERVE = "x-kubernetes-embedded-resource", "x-kubernetes-preserve-unknown-fields"
@@ -40,6 +42,8 @@ def validate_schema_rules(path: str, schema: Schema) -> Errors:
 
 
 def _node(schema: Schema, path: str, place: _Place, errors: Errors) -> None:
+    if schema.get("type") in SCALARS and schema.keys() <= _PLAIN:
+        return
     _unsupported(schema, path, place, errors)
     inner = structs.replace(place, root=False) if place.root else place
     values = schema.get("additionalProperties")

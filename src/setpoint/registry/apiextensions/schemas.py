@@ -7,8 +7,10 @@ looked at again (`versions.validate_versions`), which also makes writes of large
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+import orjson
 
 from setpoint.api.machinery import cel
 from setpoint.api.machinery.status import forbidden, invalid
@@ -50,6 +52,7 @@ _STRINGS = frozenset(
 )
 _FORMATS = {"": _STRINGS, "string": _STRINGS, "integer": frozenset({"int32", "int64"}), "number": frozenset({"float", "double"})}
 _NO_FORMATS: frozenset[str] = frozenset()
+_BELOW = ("items", "allOf", "anyOf", "oneOf", "not", "additionalProperties")
 
 
 def validate_schema(path: str, schema: Schema, *, with_status: bool, known: bool = False) -> Errors:
@@ -58,9 +61,9 @@ def validate_schema(path: str, schema: Schema, *, with_status: bool, known: bool
     errors = _root(where, schema, with_status=with_status)
     if known:
         return errors
-    why = unreadable(schema)
-    broken = [] if why else validate_structural(where, schema) or validate_defaults(where, schema)
     rules = validate_schema_rules(where, schema)
+    why = unreadable(schema) if rules or b'"$schema":' in orjson.dumps(schema) else ""
+    broken = [] if why else validate_structural(where, schema) or validate_defaults(where, schema)
     errors += broken + rules
     if why:
         return errors or [invalid(where, "", why)]
@@ -85,18 +88,25 @@ def _root(where: str, schema: Schema, *, with_status: bool) -> Errors:
     return errors
 
 
-def unrecognized_formats(schema: Any) -> Iterator[str]:
-    """Formats that nobody checks. Source: apiextensions-apiserver `pkg/apiserver/validation/formats.go`."""
+def unrecognized_formats(schema: Any) -> list[str]:
+    """Formats that nobody checks, each once. Source: apiextensions-apiserver `pkg/apiserver/validation/formats.go`."""
+    found: dict[str, None] = {}
+    _formats(schema, found)
+    return list(found)
+
+
+def _formats(schema: Any, found: dict[str, None]) -> None:
     if isinstance(schema, list):
         for each in schema:
-            yield from unrecognized_formats(each)
-    if not isinstance(schema, Mapping):
+            _formats(each, found)
+    if not isinstance(schema, dict):
         return
-    form, kind = schema.get("format") or "", schema.get("type") or ""
-    if form and (form.replace("-", "") if kind in {"", "string"} else form) not in _FORMATS.get(kind, _NO_FORMATS):
-        yield form
-    for key in ("items", "allOf", "anyOf", "oneOf", "not"):
-        yield from unrecognized_formats(schema.get(key))
+    if form := schema.get("format"):
+        kind = schema.get("type") or ""
+        if (form.replace("-", "") if kind in {"", "string"} else form) not in _FORMATS.get(kind, _NO_FORMATS):
+            found[form] = None
+    for key in _BELOW:
+        if key in schema:
+            _formats(schema[key], found)
     for field in (schema.get("properties") or {}).values():
-        yield from unrecognized_formats(field)
-    yield from unrecognized_formats(schema.get("additionalProperties"))
+        _formats(field, found)

@@ -40,6 +40,9 @@ _NOT_NESTED = {
     "x-kubernetes-map-type": "undefined",
     "x-kubernetes-validations": "empty",
 }
+#: scalars that say no more than this are structural: the most of every large schema
+SCALARS = frozenset({"string", "integer", "number", "boolean"})
+PLAIN = frozenset({"type", "description", "format", "title", "enum", "minimum", "maximum", "minLength", "maxLength"})
 #: why a schema cannot be read as a structural one at all; most of these have complaints of their own
 _UNREADABLE = {
     "id": "id",
@@ -79,6 +82,8 @@ def validate_structural(path: str, schema: Schema) -> Errors:
 
 
 def _invariants(schema: Schema, level: str, path: str, errors: Errors) -> None:
+    if level is not _ROOT and schema.get("type") in SCALARS and schema.keys() <= PLAIN:
+        return
     items, values = schema.get("items"), schema.get("additionalProperties")
     known: Mapping[str, Schema] = schema.get("properties") or {}
     if isinstance(items, Mapping):
