@@ -83,6 +83,8 @@ class Cleanup:
         left = [word for word in definition["metadata"]["finalizers"] if word != FINALIZER]
         definition["metadata"]["finalizers"] = left
         await self._request("PUT", self._path(), definition)
+        if not left:  # without a grace period it does not go by itself
+            await self._request("DELETE", self._path())
         return True
 
     def _path(self) -> str:

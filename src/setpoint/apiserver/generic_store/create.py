@@ -79,7 +79,7 @@ async def _create(store: GenericStore, context: Context, obj: Object, own: Calla
 def _validate(store: GenericStore, context: Context, obj: Object) -> list[FieldError]:
     meta, resource, strategy = obj["metadata"], store.resource, store.strategy
     errors = metadata.validate(meta, namespaced=resource.namespaced, name_rule=strategy.validate_name)
-    if not resource.extra.get("custom"):
+    if store.checks_finalizer_words:
         errors += metadata.validate_finalizer_words(meta)
     return errors + strategy.validate(context, obj)
 

@@ -24,6 +24,7 @@ from setpoint.storage.protocol import Record, Store
 #: turns the object now stored (None: there is none) into the one to store
 Change = Callable[[Object | None], Awaitable[Object]]
 
+_OTHER_SERVERS = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
@@ -64,6 +65,8 @@ class GenericStore:
         self.admission = admission
         self.given_canonical = canonical
         self._error_group = resource.stored_api_version.rpartition("/")[0] if resource.stored_api_version else resource.group
+        #: whether finalizers must be known words or qualified names, which the apiservers of other scope do not ask for
+        self.checks_finalizer_words = not resource.extra.get("custom") and resource.group not in _OTHER_SERVERS
         self._second = 0
         self._stamp = ""
 

@@ -147,7 +147,7 @@ def _validate(store: GenericStore, strategy: Strategy, context: Context, obj: Ob
     general = metadata.validate(meta, namespaced=resource.namespaced, name_rule=_any_segment)
     change = metadata.validate_change(meta, old_meta)
     errors = general + change + change
-    if not resource.extra.get("custom"):
+    if store.checks_finalizer_words:
         words = metadata.validate_finalizer_words(meta)
         errors += words
         if strategy.validates_whole_on_update:
