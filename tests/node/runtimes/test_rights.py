@@ -44,6 +44,7 @@ class Node:
         self.pods: list[str] = []
 
     async def start(self) -> Node:
+        self.directory.mkdir(exist_ok=True)
         self.description = await self.runtime.start()
         return self
 
@@ -162,6 +163,21 @@ async def test_two_pods_listen_on_the_same_port_and_reach_each_other(node: Node)
     assert [await status(first), await status(second)] == [200, 200]
     assert await node.output("one", "python3", "-c", GET, f"http://{second}:8080/") == "200"
     assert await node.output("one", "python3", "-c", GET, "http://127.0.0.1:8080/") == "200", "its own loopback"
+
+
+async def test_pods_of_two_nodes_reach_each_other(tmp_path: Path) -> None:
+    nodes = [await Node(tmp_path / name).start() for name in ("a", "b")]
+    try:
+        for node in nodes:
+            networked(node)
+        addresses = [await node.pod("one") for node in nodes]
+        for node in nodes:
+            await node.run("one", *SERVER)
+        assert [await status(address) for address in addresses] == [200, 200]
+        assert await nodes[0].output("one", "python3", "-c", GET, f"http://{addresses[1]}:8080/") == "200"
+    finally:
+        for node in nodes:
+            await node.stop()
 
 
 async def test_a_pod_on_the_hosts_network_has_the_nodes_address(node: Node) -> None:
