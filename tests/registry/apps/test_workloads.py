@@ -136,3 +136,16 @@ def test_warnings_name_the_template() -> None:
     obj["spec"]["template"]["spec"]["containers"][0]["env"] = env
     (warning,) = strategy.warnings_on_create(context(), created(strategy, obj))
     assert warning.startswith("spec.template.spec.containers[0].env[1]: hides previous definition of")
+
+
+def test_warnings_of_claim_templates_come_with_every_update() -> None:
+    strategy = StatefulSetStrategy()
+    claim = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": "100m"}}}}
+    old = created(strategy, workload("StatefulSet", {"volumeClaimTemplates": [claim], "revisionHistoryLimit": -1}))
+    fraction = 'resources.requests[storage]: fractional byte value "100m" is invalid, must be an integer'
+    history = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
+    assert strategy.warnings_on_create(context(), old) == [f"spec.volumeClaimTemplates[0].{fraction}", history]
+    assert strategy.warnings_on_update(context(), deepcopy(old), old) == [
+        f"spec.volumeClaimTemplates[0].Spec.{fraction}",
+        history,
+    ]

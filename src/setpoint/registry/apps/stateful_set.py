@@ -13,7 +13,7 @@ from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_su
 from setpoint.registry import go_form
 from setpoint.registry.fields import Errors, dns_label, nonnegative, nonnegatives
 from setpoint.registry.pod.defaults import default_claim_spec, default_template
-from setpoint.registry.pod.warnings import template_warnings
+from setpoint.registry.pod.warnings import claim_warnings, template_warnings
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
 from setpoint.registry.workload import compiled, not_above, not_decremented, validate_pods, validate_selector
@@ -80,15 +80,19 @@ class StatefulSetStrategy(SpecStatusStrategy):
         return names.dns_label(name, prefix=prefix)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        return _warnings(obj)
+        return template_warnings("spec.template", obj["spec"]["template"]) + _warnings(obj["spec"], "")
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return [] if obj["spec"] == old.get("spec") else _warnings(obj)
+        """Those of claims have another path than on create, as in Kubernetes."""
+        changed = obj["spec"] != old.get("spec")
+        return (template_warnings("spec.template", obj["spec"]["template"]) if changed else []) + _warnings(obj["spec"], ".Spec")
 
 
-def _warnings(obj: Object) -> list[str]:
-    out = template_warnings("spec.template", obj["spec"]["template"])
-    if (obj["spec"].get("revisionHistoryLimit") or 0) < 0:
+def _warnings(spec: Mapping[str, Any], below: str) -> list[str]:
+    out = []
+    for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+        out += claim_warnings(f"spec.volumeClaimTemplates[{i}]{below}", claim.get("spec") or {})
+    if (spec.get("revisionHistoryLimit") or 0) < 0:
         out.append("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
     return out
 
