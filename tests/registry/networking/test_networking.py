@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.registry.builders import complaints, created
+from tests.registry.builders import complaints, context, created
 
 from setpoint.registry import formats
 from setpoint.registry.discovery.endpoint_slice import EndpointSliceStrategy
@@ -95,3 +95,22 @@ def test_one_form_of_an_address(value: str, message: list[str]) -> None:
 )
 def test_one_form_of_a_network(value: str, message: list[str]) -> None:
     assert formats.canonical_cidr(value) == message
+
+
+def test_addresses_and_networks_that_will_not_do_in_future_are_warned_about() -> None:
+    ask = context()
+    peer = {"ipBlock": {"cidr": "10.0.0.1/8", "except": ["10.1.0.5/16"]}}
+    policy = {"metadata": {"name": "p"}, "spec": {"egress": [{"to": [peer]}]}}
+    assert [text.partition(" ")[0] for text in NetworkPolicyStrategy().warnings_on_create(ask, policy)] == [
+        "spec.egress[0].to[0].ipBlock.cidr:",
+        "spec.egress[0].to[0].ipBlock.except[0]:",
+    ]
+    endpoints = [{"addresses": ["2001:db8:0::1"]}]
+    slice_ = {"metadata": {"name": "s"}, "addressType": "IPv6", "endpoints": endpoints}
+    assert [text.partition(": ")[0] for text in EndpointSliceStrategy().warnings_on_update(ask, slice_, slice_)] == [
+        "endpoints[0].addresses[0]"
+    ]
+    names = {"metadata": {"name": "s"}, "addressType": "FQDN", "endpoints": [{"addresses": ["a.example"]}]}
+    assert EndpointSliceStrategy().warnings_on_create(ask, names) == ["spec.addressType: FQDN endpoints are deprecated"]
+    trusted = {**slice_, "metadata": {"labels": {"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}}}
+    assert EndpointSliceStrategy().warnings_on_create(ask, trusted) == []

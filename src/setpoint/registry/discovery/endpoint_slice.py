@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required, too_many
 from setpoint.registry import formats
+from setpoint.registry.address_warnings import ip_warnings
 from setpoint.registry.fields import Errors, complain, dns_label, dns_subdomain, domain_name, immutable, one_of, qualified_name
 from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
@@ -22,6 +23,8 @@ _MAX_PORTS = 20_000
 _MAX_ENDPOINTS = 1000
 _MAX_ADDRESSES = 100
 _MAX_HINTS = 8
+_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+_CONTROLLERS = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
 
 Entry = Mapping[str, Any]
 
@@ -44,6 +47,13 @@ class EndpointSliceStrategy(Strategy):
         if obj.get("endpoints") != old.get("endpoints"):
             _drop_topology(obj)
 
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        deprecated = ["spec.addressType: FQDN endpoints are deprecated"] if obj.get("addressType") == "FQDN" else []
+        return deprecated + _address_warnings(obj)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return _address_warnings(obj)
+
     def generation_changed(self, obj: Object, old: Object) -> bool:
         new, before = ({key: value for key, value in one.items() if key != "metadata"} for one in (obj, old))
         return new != before or (obj["metadata"].get("labels") or {}) != (old["metadata"].get("labels") or {})
@@ -57,6 +67,18 @@ class EndpointSliceStrategy(Strategy):
         if kind == old.get("addressType"):
             errors += _endpoints(obj)
         return errors + immutable("addressType", kind, old.get("addressType", ""))
+
+
+def _address_warnings(obj: Object) -> list[str]:
+    """Kubernetes' own controllers are trusted to write addresses well."""
+    if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) in _CONTROLLERS:
+        return []
+    return [
+        warning
+        for i, endpoint in enumerate(obj.get("endpoints") or ())
+        for j, address in enumerate(endpoint.get("addresses") or ())
+        for warning in ip_warnings(f"endpoints[{i}].addresses[{j}]", address)
+    ]
 
 
 def _drop_topology(obj: Object) -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_supported, required
 from setpoint.registry import formats
+from setpoint.registry.address_warnings import cidr_warnings
 from setpoint.registry.fields import Errors, complain, label_selector
 from setpoint.registry.strategy import Context, Object, Strategy
 
@@ -40,6 +41,24 @@ class NetworkPolicyStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         return _validate_spec(obj.get("spec") or {}, old.get("spec") or {})
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return list(_network_warnings(obj.get("spec") or {}))
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return self.warnings_on_create(context, obj)
+
+
+def _network_warnings(spec: Spec) -> Iterator[str]:
+    for side, peers in _SIDES:
+        for i, rule in enumerate(spec.get(side) or ()):
+            for j, peer in enumerate(rule.get(peers) or ()):
+                block, path = peer.get("ipBlock"), f"spec.{side}[{i}].{peers}[{j}].ipBlock"
+                if block is None:
+                    continue
+                yield from cidr_warnings(f"{path}.cidr", block.get("cidr", ""))
+                for k, value in enumerate(block.get("except") or ()):
+                    yield from cidr_warnings(f"{path}.except[{k}]", value)
 
 
 def _validate_spec(spec: Spec, old: Spec) -> Errors:
