@@ -66,8 +66,10 @@ class Discovery:
         return response
 
     def _unknown_version(self, parts: Sequence[str]) -> bool:
-        """Whether the group is there and the version is not."""
+        """Whether the group is there and the version is not; groups of custom kinds are answered for as paths nobody knows."""
         group = "" if parts[0] == "api" else parts[1]
+        if any(row.group == group and row.extra.get("custom") for row in self._resources()):
+            return False
         return any(name == group and parts[-1] not in versions for name, versions in self._groups())
 
     def _answer(self, parts: Sequence[str], form: str) -> Response:
@@ -186,7 +188,7 @@ def _plain(row: ServedResource) -> Iterable[dict[str, Any]]:
         "singularName": row.singular,
         "namespaced": row.namespaced,
         "kind": row.kind,
-        "verbs": list(row.verbs),
+        "verbs": _verbs(row),
     }
     if row.short_names:
         entry["shortNames"] = list(row.short_names)
@@ -195,8 +197,20 @@ def _plain(row: ServedResource) -> Iterable[dict[str, Any]]:
     if not row.virtual:
         entry["storageVersionHash"] = _storage_version_hash(row)
     yield entry
-    for sub in sorted(row.subresources, key=lambda sub: sub.name):
+    for sub in _subresources(row):
         yield _plain_subresource(row, sub)
+
+
+def _verbs(row: ServedResource) -> list[str]:
+    """By the alphabet; of custom kinds in the order in which their server has always written them."""
+    return [verb for verb in _CUSTOM_VERBS if verb in row.verbs] if row.extra.get("custom") else list(row.verbs)
+
+
+def _subresources(row: ServedResource) -> list[Subresource]:
+    return sorted(row.subresources, key=lambda sub: sub.name, reverse=bool(row.extra.get("custom")))
+
+
+_CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 
 
 def _plain_subresource(row: ServedResource, sub: Subresource) -> dict[str, Any]:
@@ -219,7 +233,7 @@ def _aggregated_resource(row: ServedResource) -> dict[str, Any]:
         "responseKind": {"group": "", "version": "", "kind": row.kind},
         "scope": "Namespaced" if row.namespaced else "Cluster",
         "singularResource": row.singular,
-        "verbs": list(row.verbs),
+        "verbs": _verbs(row),
     }
     if row.short_names:
         entry["shortNames"] = list(row.short_names)
@@ -232,6 +246,6 @@ def _aggregated_resource(row: ServedResource) -> dict[str, Any]:
                 "responseKind": {"group": sub.group or "", "version": sub.version or "", "kind": sub.kind or row.kind},
                 "verbs": list(sub.verbs),
             }
-            for sub in sorted(row.subresources, key=lambda sub: sub.name)
+            for sub in _subresources(row)
         ]
     return entry
