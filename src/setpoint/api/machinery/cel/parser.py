@@ -13,7 +13,8 @@ from setpoint.api.machinery.cel.tokens import END, MAX_INT, MAX_UINT, RESERVED, 
 from setpoint.api.machinery.cel.values import Uint
 
 MAX_SIZE = 100_000
-_STARTS = "'[', '{', '(', *'.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"
+_LITERALS = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"
+_BRACKETS = {")", "]", "}"}
 _LITERAL_WORDS = {"true": True, "false": False, "null": None}
 _LEVELS = {
     "||": 1, "&&": 2, "<": 3, "<=": 3, ">": 3, ">=": 3, "==": 3, "!=": 3, "in": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5,
@@ -50,6 +51,8 @@ class Parser:
     def __init__(self, tokens: list[Token], issues: list[Issue]) -> None:
         self._tokens = tokens
         self._at = 0
+        #: the brackets that are open, by what closes them
+        self._open: list[str] = []
         self.issues = issues
 
     @property
@@ -169,6 +172,7 @@ class Parser:
         optional = self._is("?")
         if optional:
             self._take()
+        self._open.append("]")
         key = self._expression()
         self._expect("]")
         return Call(opening.offset, "_[?_]" if optional else "_[_]", [operand, key])
@@ -189,6 +193,7 @@ class Parser:
 
     def _bracketed(self, token: Token) -> Expr:
         if token.text == "(":
+            self._open.append(")")
             inner = self._expression()
             self._expect(")")
             return inner
@@ -204,14 +209,14 @@ class Parser:
 
     def _unexpected(self, token: Token, also: str) -> Expr:
         """An expression should start here: a token too many is dropped if the next can start one."""
-        expected = "{" + _STARTS.replace("*", also, 1) + "}"
-        if token.kind != "end" and (_starts(self._next) or (also and self._is(")"))):
+        expected = "{" + _expected(also) + "}"
+        closes = also == "(" and self._is(")")
+        if token.kind != "end" and (_starts(self._next) or closes):
             self._complain(token, f"extraneous input '{token.text}' expecting {expected}")
             return self._unary()
-        if token.kind != "end" and self._next.kind == "end" and also:
-            self._complain(token, f"extraneous input '{token.text}' expecting {expected}")
-            raise _Stop
         self._complain(token, f"mismatched input '{token.text}' expecting {expected}")
+        if self._next.kind == "end" and token.text in _LEVELS:
+            self._complain(self._next, f"mismatched input '{END}' expecting {{{_expected('')}}}")
         raise _Stop
 
     def _name(self, token: Token) -> Expr:
@@ -228,65 +233,78 @@ class Parser:
         if self._is(")"):
             self._take()
             return args
-        args.append(self._expression("')', "))
+        self._open.append(")")
+        args.append(self._expression("("))
         while self._is(","):
             self._take()
             args.append(self._expression())
         self._expect(")")
         return args
 
-    def _expect(self, sign: str) -> None:
+    def _expect(self, sign: str, *, listed: bool = False) -> None:
+        """The sign, or a complaint; `listed` says that a comma would do as well.
+
+        One token too many before the sign is dropped. A missing bracket is thought of, where what stands there could follow it.
+        """
+        outer = self._open.pop() if sign in _BRACKETS else ""
         if self._is(sign):
             self._take()
             return
         token = self._next
-        if token.kind == "end" and sign in ")]}" and not self._deeper_wants():
-            self._complain(token, f"missing '{sign}' at '{token.text}'")
-            return
+        expected = f"{{'{sign}', ','}}" if listed else f"'{sign}'"
         after = self._tokens[min(self._at + 1, len(self._tokens) - 1)]
-        if after.text == sign and after.kind == "sign":
-            self._complain(token, f"extraneous input '{token.text}' expecting '{sign}'")
+        if token.kind != "end" and after.kind == "sign" and after.text == sign:
+            self._complain(token, f"extraneous input '{token.text}' expecting {expected}")
             self._at += 2
             return
-        self._complain(token, f"mismatched input '{token.text}' expecting '{sign}'")
+        if sign in _BRACKETS and not listed and self._may_follow(token, outer):
+            self._complain(token, f"missing '{sign}' at '{token.text}'")
+            return
+        self._complain(token, f"mismatched input '{token.text}' expecting {expected}")
         raise _Stop
 
-    def _deeper_wants(self) -> bool:
-        """Whether the missing bracket is not the only thing that is wrong at the end already."""
-        return any(issue.offset == self._next.offset for issue in self.issues)
+    def _may_follow(self, token: Token, closer: str) -> bool:
+        """Whether the token could stand after a bracket that is missing; `closer` is the one that is missing itself."""
+        wanted = self._open[-1] if self._open else ""
+        if token.kind == "end":
+            return not wanted
+        return token.kind == "sign" and bool(wanted) and token.text in {wanted, ","} and closer != token.text
 
     def _list(self, opening: Token) -> Expr:
         items: list[Expr] = []
         optional = set()
+        self._open.append("]")
         while not self._is("]"):
             if self._is("?"):
                 self._take()
                 optional.add(len(items))
-            items.append(self._expression())
+            items.append(self._expression("[" if not items else ""))
             if not self._is(","):
                 break
             self._take()
-        self._expect("]")
+        self._expect("]", listed=True)
         return ListNode(opening.offset, items, frozenset(optional))
 
     def _map(self, opening: Token) -> Expr:
         entries: list[Entry] = []
+        self._open.append("}")
         while not self._is("}"):
             optional = self._is("?")
             if optional:
                 self._take()
-            key = self._expression()
+            key = self._expression("{" if not entries else "")
             colon = self._next
             self._expect(":")
             entries.append(Entry(colon.offset, key, self._expression(), optional))
             if not self._is(","):
                 break
             self._take()
-        self._expect("}")
+        self._expect("}", listed=True)
         return MapNode(opening.offset, entries)
 
     def _fields(self) -> list[tuple[str, Expr]]:
         fields: list[tuple[str, Expr]] = []
+        self._open.append("}")
         while not self._is("}"):
             if self._is("?"):
                 self._take()
@@ -320,6 +338,17 @@ class Parser:
         except (ValueError, OverflowError):
             self.issues.append(Issue(token.offset, "unable to unescape string"))
             return Literal(token.offset, "")
+
+
+def _expected(also: str) -> str:
+    """The tokens that may start an expression, with those that may stand after an opening bracket instead."""
+    if not also:
+        return "'[', '{', '(', '.', '-', '!', " + _LITERALS
+    return {
+        "(": "'[', '{', '(', ')', '.', '-', '!', ",
+        "[": "'[', ']', '{', '(', '.', ',', '-', '!', '?', ",
+        "{": "'[', '{', '}', '(', '.', ',', '-', '!', '?', ",
+    }[also] + _LITERALS
 
 
 def _starts(token: Token) -> bool:
