@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from tests.registry.builders import Json, complaints, created, pod
+from tests.registry.builders import Json, complaints, context, created, pod
 
 from setpoint.registry.batch.cron_job import CronJobStrategy
 from setpoint.registry.batch.cron_schedule import ScheduleError, check
@@ -105,3 +105,21 @@ def test_a_cron_jobs_defaults_and_checks() -> None:
     assert (spec["successfulJobsHistoryLimit"], spec["failedJobsHistoryLimit"]) == (3, 1)
     obj["metadata"]["name"] = "c" * 53
     assert complaints(strategy, obj) == [f'metadata.name: Invalid value: "{"c" * 53}": must be no more than 52 characters']
+
+
+def test_warnings_of_jobs_and_of_their_templates() -> None:
+    spec = {"completionMode": "Indexed", "completions": 100001, "parallelism": 10001}
+    text = (
+        ": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might"
+        " not be able to track completedIndexes when a big number of indexes fail"
+    )
+    assert JOB.warnings_on_create(context(), created(JOB, job(spec))) == ["spec" + text]
+    strategy = CronJobStrategy()
+    old = {
+        "kind": "CronJob",
+        "metadata": {"name": "c"},
+        "spec": {"schedule": "TZ=UTC * * * * *", "jobTemplate": {"spec": job(spec)["spec"]}},
+    }
+    assert strategy.warnings_on_create(context(), created(strategy, old)) == ["spec.jobTemplate.spec" + text]
+    (zone,) = strategy.warnings_on_update(context(), deepcopy(old), old)
+    assert zone.startswith("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead")

@@ -14,9 +14,10 @@ from setpoint.api.machinery.status import FieldError, invalid, not_supported, re
 from setpoint.registry.batch import cron_schedule
 from setpoint.registry.batch.job import default_failure_policy
 from setpoint.registry.batch.job_spec import validate_job_template
+from setpoint.registry.batch.warnings import job_warnings
 from setpoint.registry.fields import Errors, nonnegative, nonnegatives
 from setpoint.registry.pod.defaults import default_template
-from setpoint.registry.pod.warnings import template_warnings, workload_name_warning
+from setpoint.registry.pod.warnings import workload_name_warning
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
 from setpoint.registry.workload import options
@@ -48,21 +49,21 @@ class CronJobStrategy(SpecStatusStrategy):
         return _validate_spec(obj.get("spec") or {}, old.get("spec") or {})
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        return workload_name_warning(obj["metadata"].get("name", "")) + _warnings(obj)
+        return workload_name_warning(obj["metadata"].get("name", "")) + _job_warnings(obj)
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return [] if obj.get("spec") == old.get("spec") else _warnings(obj)
+        """An old schedule may keep its zone; Kubernetes names a path that does not exist."""
+        out = [] if obj.get("spec") == old.get("spec") else _job_warnings(obj)
+        if "TZ" in obj["spec"].get("schedule", ""):
+            out.append(
+                "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts"
+                "/workloads/controllers/cron-jobs/ for more details"
+            )
+        return out
 
 
-def _warnings(obj: Object) -> list[str]:
-    spec = obj["spec"]
-    out = template_warnings("spec.jobTemplate.spec.template", spec["jobTemplate"]["spec"]["template"])
-    if "TZ" in spec.get("schedule", ""):
-        out.append(
-            "cannot use TZ or CRON_TZ in spec.schedule, use timeZone field instead, see https://kubernetes.io/docs/concepts"
-            "/workloads/controllers/cron-jobs/#time-zones for more details"
-        )
-    return out
+def _job_warnings(obj: Object) -> list[str]:
+    return job_warnings("spec.jobTemplate.spec", obj["spec"]["jobTemplate"]["spec"])
 
 
 def _name(name: str) -> Errors:

@@ -14,9 +14,10 @@ from setpoint.registry import go_form
 from setpoint.registry.batch.job_spec import validate_job_spec
 from setpoint.registry.batch.job_status import validate_job_status
 from setpoint.registry.batch.job_update import validate_job_spec_update
+from setpoint.registry.batch.warnings import job_warnings
 from setpoint.registry.fields import Errors
 from setpoint.registry.pod.defaults import default_template
-from setpoint.registry.pod.warnings import template_warnings, workload_name_warning
+from setpoint.registry.pod.warnings import workload_name_warning
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
 from setpoint.registry.workload import compiled, options
@@ -58,18 +59,10 @@ class JobStrategy(SpecStatusStrategy):
         return errors + validate_job_spec_update("spec", obj["spec"], old.get("spec") or {}, old.get("status") or {}, loose)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        spec = obj["spec"]
-        warnings = workload_name_warning(obj["metadata"].get("name", ""))
-        warnings += template_warnings("spec.template", spec["template"])
-        many = (spec.get("completions") or 0) > 10**5 and (spec.get("parallelism") or 0) > 10**4
-        if spec.get("completionMode") == "Indexed" and many:
-            limit = "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4"
-            warnings.append(f"{limit}, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
-        return warnings
+        return workload_name_warning(obj["metadata"].get("name", "")) + job_warnings("spec", obj["spec"])
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        changed = self.generation_changed(obj, old)
-        return template_warnings("spec.template", obj["spec"]["template"]) if changed else []
+        return job_warnings("spec", obj["spec"]) if self.generation_changed(obj, old) else []
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.successful": str((obj.get("status") or {}).get("succeeded") or 0)}
