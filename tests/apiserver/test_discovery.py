@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 import pytest
+from msgspec import structs
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.discovery import AGGREGATED, Discovery
@@ -89,3 +90,23 @@ async def test_yaml_repeats_rather_than_refers(discovery: Discovery) -> None:
 async def test_the_core_list_has_no_version_of_its_own(discovery: Discovery) -> None:
     document = orjson.loads((await ask(discovery, "/api/v1")).body)
     assert "apiVersion" not in document
+
+
+async def test_custom_kinds_are_listed_as_their_own_server_does() -> None:
+    row = next(row for row in RESOURCES if row.plural == "deployments")
+    custom = structs.replace(row, group="demo.test", extra={"custom": True})
+    discovery = Discovery(lambda: [("demo.test", ("v1",))], lambda: [custom], lambda: "127.0.0.1:6443")
+    document = orjson.loads((await ask(discovery, "/apis/demo.test/v1")).body)
+    assert [entry["name"] for entry in document["resources"]] == ["deployments", "deployments/status", "deployments/scale"]
+    verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+    assert document["resources"][0]["verbs"] == verbs
+    assert (await ask(discovery, "/apis/demo.test/v2")).body == b"404 page not found\n"
+    with pytest.raises(StatusError):
+        await ask(Discovery(lambda: GROUPS, lambda: RESOURCES, lambda: ""), "/apis/apps/v2")
+
+
+async def test_an_aggregated_answer_may_be_kept_and_asked_for_again(discovery: Discovery) -> None:
+    first = await ask(discovery, "/apis", AGGREGATED)
+    assert (first.headers["Cache-Control"], first.headers["Vary"]) == ("public", "Accept")
+    again = await ask(discovery, "/apis", AGGREGATED, **{"if-none-match": first.headers["ETag"]})
+    assert (again.status, again.body, again.headers["ETag"]) == (304, b"", first.headers["ETag"])
