@@ -27,6 +27,10 @@ def field(**schema: Any) -> Json:
     return {"properties": {"a": schema}}
 
 
+def positive(**schema: Any) -> Json:
+    return {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}], **schema}
+
+
 @pytest.mark.parametrize(
     ("schema", "complaint"),
     [
@@ -58,6 +62,11 @@ def field(**schema: Any) -> Json:
             "must not have unknown fields",
         ),
         (field(type="string", maxLength=1, default="xy"), ".properties[a].default: Too long: may not be more than 1 bytes"),
+        (
+            field(type="object", default={"b": 0}, properties={"b": positive(default=1)}),
+            ".properties[a].default.b: Invalid value: 0: failed rule: self > 0",
+        ),
+        (field(**positive(default=0)), ".properties[a].default: Invalid value: 0: failed rule: self > 0"),
         ({"$schema": "x"}, ": Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported"),
         (field(type="null"), ".properties[a].type: Forbidden: type cannot be set to null, use nullable as an alternative"),
         (

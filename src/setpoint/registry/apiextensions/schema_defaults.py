@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from msgspec import structs
 
+from setpoint.api.machinery import cel
 from setpoint.api.machinery.schema import pruning
 from setpoint.api.machinery.status import FieldError, invalid
 from setpoint.registry.fields import Errors
@@ -45,7 +46,14 @@ def _default(path: str, value: Any, schema: Schema, errors: Errors, *, in_meta: 
 
     if isinstance(value, dict | list) and not in_meta and _has_unknown(value, schema):
         errors.append(invalid(path, value, "must not have unknown fields"))
-    errors += [_at(path, error) for error in validate(value, schema)]
+    found = validate(value, schema) or _broken_rules(value, schema)
+    errors += [_at(path, error) for error in found]
+
+
+def _broken_rules(value: Any, schema: Schema) -> Errors:
+    """Rules hold for defaults, too, but for those that compare with a former value."""
+    program = cel.compile_rules(schema, root=False)
+    return program.validate(value, None) if program is not None else []
 
 
 def _has_unknown(value: Any, schema: Schema) -> bool:
