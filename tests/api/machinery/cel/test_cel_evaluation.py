@@ -63,6 +63,7 @@ def run(text: str, /, **variables: Any) -> Any:
         "isQuantity('1.5Ki') && !isQuantity('1.5Kx') && quantity('1000m').isInteger()",
         "semver('1.2.3-alpha.2').isLessThan(semver('1.2.3-alpha.10')) && semver('v1.2', true).minor() == 2 && !isSemver('v1.2')",
         "!format.dns1123Label().validate('abc').hasValue() && format.dns1123Label().validate('A').hasValue()",
+        "string(1e6) == '1e+06' && string(100000.0) == '100000' && string(1.5) == '1.5' && string(-0.00001) == '-1e-05'",
         "base == 5 && cel.bind(x, base, x * x) == 25",
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from setpoint.api.machinery.cel.functions.operators import duration
@@ -109,13 +110,10 @@ def double_text(value: float) -> str:
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
     text = repr(value)
-    if "e" not in text and value and not 1e-4 <= abs(value) < 1e21:
-        text = f"{value:e}"
-    mantissa, e, exponent = text.partition("e")
-    mantissa = mantissa.removesuffix(".0")
-    if e:
-        return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-').rjust(2, '0')}"
-    return mantissa
+    if value and not 1e-4 <= abs(value) < 1e6:
+        mantissa, _, exponent = f"{Decimal(text).normalize():e}".partition("e")
+        return f"{mantissa}e{exponent[0]}{exponent[1:].rjust(2, '0')}"
+    return text.removesuffix(".0")
 
 
 def _string_to_duration(text: str) -> Duration:
