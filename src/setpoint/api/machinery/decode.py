@@ -110,7 +110,7 @@ class Expected(Struct, frozen=True):
 
 def holds_empty_list(body: bytes) -> bool:
     """Whether an empty list may stand in a body."""
-    return b"[]" in body or b"[ ]" in body
+    return b"[" in body and (b"[]" in body or b"[ ]" in body)
 
 
 def read(
