@@ -14,10 +14,11 @@ from setpoint.apiserver.authentication import Authentication
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.signing_key import SigningKey
 from setpoint.apiserver.authentication.static_tokens import StaticTokens
+from setpoint.apiserver.call import Call
 from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
-from setpoint.apiserver.request import Request
+from setpoint.apiserver.request import Request, Response
 from setpoint.app import bootstrap, kubeconfig
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
@@ -59,7 +60,9 @@ class ApiServer:
             timings=options.timings,
             minor=options.kubernetes_version,
         )
-        self._http = HttpServer(self.pipeline, Authentication(self._authenticators()))
+        self._authentication = Authentication(self._authenticators())
+        self.pipeline.virtual("tokenreviews", self._review_token)
+        self._http = HttpServer(self.pipeline, self._authentication)
 
     @property
     def url(self) -> str:
@@ -124,6 +127,11 @@ class ApiServer:
 
     def _kubelet_client(self) -> KeyPair:
         return self.authority.issue("apiserver-kubelet-client", Subject("kube-apiserver-kubelet-client", ("system:masters",)))
+
+    async def _review_token(self, call: Call) -> Response:
+        from setpoint.apiserver.handlers.token_reviews import TokenReviews
+
+        return await TokenReviews(self._authentication, self._tokens.issuer).handle(call)
 
     async def _node(self, name: str) -> Mapping[str, Any] | None:
         return await self._objects.find("nodes", "", name)

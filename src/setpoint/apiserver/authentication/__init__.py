@@ -7,7 +7,7 @@ health and version only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -23,6 +23,14 @@ class TokenAuthenticator(Protocol):
 
     async def user_of(self, token: str) -> UserInfo | None:
         """The token's user; None when this authenticator does not accept it."""
+
+
+@runtime_checkable
+class AudienceAuthenticator(TokenAuthenticator, Protocol):
+    """Knows tokens that are meant for somebody."""
+
+    async def user_for(self, token: str, audiences: Sequence[str]) -> tuple[UserInfo, list[str]] | None:
+        """The token's user and those of the audiences that it is meant for."""
 
 
 class Authentication:
@@ -47,6 +55,18 @@ class Authentication:
             if (user := await authenticator.user_of(token)) is not None:
                 return _authenticated(user)
         raise unauthorized()
+
+    async def review(self, token: str, audiences: Sequence[str], own: str) -> tuple[UserInfo, list[str]] | None:
+        """Whose a token is and for whom, if it is meant for one of the audiences; tokens that do not say are for `own`."""
+        for authenticator in self._tokens:
+            if isinstance(authenticator, AudienceAuthenticator):
+                found = await authenticator.user_for(token, audiences)
+            else:
+                user = await authenticator.user_of(token) if own in audiences else None
+                found = (user, [own]) if user is not None else None
+            if found is not None:
+                return _authenticated(found[0]), found[1]
+        return None
 
 
 def bearer_token(authorization: str) -> str:

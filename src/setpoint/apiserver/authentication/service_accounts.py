@@ -79,13 +79,19 @@ class ServiceAccountTokens:
 
     async def user_of(self, token: str) -> UserInfo | None:
         """The account behind a token for this API server; None if it is not ours, expired, or its objects are gone."""
+        found = await self.user_for(token, (self.issuer,))
+        return found[0] if found is not None else None
+
+    async def user_for(self, token: str, audiences: Sequence[str]) -> tuple[UserInfo, list[str]] | None:
+        """The account behind a token, and for which of the audiences it is; None if for none of them."""
         claims = self._claims(token) if token.count(".") == 2 else None
-        if claims is None or not self._in_time(claims) or self.issuer not in claims.get("aud", ()):
+        if claims is None or not self._in_time(claims):
             return None
+        meant = [audience for audience in audiences if audience in claims.get("aud", ())]
         private = claims["kubernetes.io"]
-        if not await self._all_alive(private):
+        if not meant or not await self._all_alive(private):
             return None
-        return _user(private, str(claims.get("jti", "")))
+        return _user(private, str(claims.get("jti", ""))), meant
 
     def _claims(self, token: str) -> dict[str, Any] | None:
         import jwt

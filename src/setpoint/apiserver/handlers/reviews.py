@@ -21,8 +21,14 @@ from setpoint.registry.strategy import Object
 
 async def self_subject(call: Call) -> Response:
     """SelfSubjectReview answers who asks."""
-    review = _read(call)
-    user = call.request.user
+    review = read_review(call)
+    review["metadata"] = {"creationTimestamp": call.store.stamp()}
+    review["status"] = {"userInfo": user_info(call.request.user)}
+    return answers.value_answer(call, review, 201)
+
+
+def user_info(user: UserInfo) -> dict[str, Any]:
+    """`authentication.k8s.io/v1 UserInfo`, without what is empty."""
     info: dict[str, Any] = {"username": user.name}
     if user.uid:
         info["uid"] = user.uid
@@ -30,20 +36,31 @@ async def self_subject(call: Call) -> Response:
         info["groups"] = list(user.groups)
     if user.extra:
         info["extra"] = {name: list(values) for name, values in user.extra.items()}
-    review["metadata"] = {"creationTimestamp": call.store.stamp()}
-    review["status"] = {"userInfo": info}
-    return answers.value_answer(call, review, 201)
+    return info
 
 
 async def self_access(call: Call) -> Response:
     """SelfSubjectAccessReview answers whether the asker may."""
-    review = _read(call)
+    review = read_review(call)
     return await _answer(call, review, call.request.user, _attribute_errors(review.get("spec") or {}))
+
+
+async def self_rules(call: Call) -> Response:
+    """SelfSubjectRulesReview lists what the asker may do in a namespace: everything, for whoever proved an identity."""
+    review = read_review(call)
+    if not (review.get("spec") or {}).get("namespace"):
+        raise bad_request("no namespace on request")
+    everything = "system:authenticated" in call.request.user.groups
+    resources = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}] if everything else []
+    paths = [{"verbs": ["*"], "nonResourceURLs": ["*"]}] if everything else []
+    review["metadata"], review["spec"] = {}, {}
+    review["status"] = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
+    return answers.value_answer(call, review, 201)
 
 
 async def subject_access(call: Call) -> Response:
     """SubjectAccessReview and LocalSubjectAccessReview answer whether someone else may."""
-    review = _read(call)
+    review = read_review(call)
     spec = review.get("spec") or {}
     errors = _attribute_errors(spec)
     if not spec.get("user") and not spec.get("groups"):
@@ -61,7 +78,7 @@ def _check_namespace(call: Call, spec: Object) -> None:
         raise bad_request(f"spec.resourceAttributes.namespace must match namespace: {call.info.namespace}")
 
 
-def _read(call: Call) -> Object:
+def read_review(call: Call) -> Object:
     call.form = accepted(call.request)
     options = write_options(call.request, "CreateOptions")
     media = body_type(call.request)

@@ -21,6 +21,8 @@ driver_name = csi_driver_name
 
 MAX_CONFIGURATIONS = 32
 MAX_SELECTORS = 32
+#: of taints, and of the tolerations of them
+EFFECTS = ("NoExecute", "NoSchedule", "None")
 _LONGEST_IDENTIFIER = 32
 _LONGEST_POOL = 253
 _LONGEST_PARAMETERS = 10 * 1024  # bytes
@@ -95,8 +97,10 @@ def toleration(path: str, value: Mapping[str, Any]) -> Errors:
     elif operator == "Equal":
         given = value.get("value", "")
         errors += complain(f"{path}.value", given, names.label_value(given))
+    elif not operator:
+        errors.append(required(f"{path}.operator"))
     elif operator != "Exists":
         errors.append(not_supported(f"{path}.operator", operator, ("Equal", "Exists")))
-    if effect and effect not in {"NoExecute", "NoSchedule"}:
-        errors.append(not_supported(f"{path}.effect", effect, ("NoExecute", "NoSchedule")))
+    if effect and effect not in EFFECTS:
+        errors.append(not_supported(f"{path}.effect", effect, EFFECTS))
     return errors

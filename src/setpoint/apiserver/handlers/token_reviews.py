@@ -1,0 +1,39 @@
+"""TokenReviews: whose a token is, and for whom it is meant.
+
+Source: Kubernetes `registry/authentication/tokenreview`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.api.machinery.status import bad_request
+from setpoint.apiserver import answers
+from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.call import Call
+from setpoint.apiserver.handlers.reviews import read_review, user_info
+from setpoint.apiserver.request import Response
+
+
+class TokenReviews:
+    """Answers with what the server itself would find; `audience` is the server's own."""
+
+    def __init__(self, authentication: Authentication, audience: str) -> None:
+        self._authentication = authentication
+        self._audience = audience
+
+    async def handle(self, call: Call) -> Response:
+        review = read_review(call)
+        spec = review.get("spec") or {}
+        token = spec.get("token") or ""
+        if not token:
+            raise bad_request("token is required for TokenReview in authentication")
+        found = await self._authentication.review(token, spec.get("audiences") or [self._audience], self._audience)
+        status: dict[str, Any] = {key: value for key, value in (review.get("status") or {}).items() if key == "error"}
+        if found is None:
+            status |= {"user": {}, "error": "invalid bearer token"}
+        else:
+            user, audiences = found
+            status |= {"authenticated": True, "user": user_info(user), "audiences": audiences}
+        review["status"] = status
+        return answers.value_answer(call, review, 201)

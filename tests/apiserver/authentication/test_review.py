@@ -1,0 +1,33 @@
+"""What a TokenReview finds: tokens that name their audience, and those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.authentication import Authentication
+
+OWN = "https://server.example"
+GROUPS = ("system:authenticated",)
+
+
+class Plain:
+    async def user_of(self, token: str) -> UserInfo | None:
+        return UserInfo("plain") if token == "plain" else None
+
+
+class Meant(Plain):
+    async def user_for(self, token: str, audiences: Sequence[str]) -> tuple[UserInfo, list[str]] | None:
+        return (UserInfo("meant"), ["vault"]) if token == "meant" and "vault" in audiences else None
+
+
+async def test_a_token_without_audience_is_for_the_server() -> None:
+    found = Authentication([Meant(), Plain()])
+    assert await found.review("plain", ["a", OWN], OWN) == (UserInfo("plain", groups=GROUPS), [OWN])
+    assert await found.review("plain", ["a"], OWN) is None
+
+
+async def test_a_token_is_for_whom_it_names() -> None:
+    found = Authentication([Plain(), Meant()])
+    assert await found.review("meant", ["a", "vault"], OWN) == (UserInfo("meant", groups=GROUPS), ["vault"])
+    assert await found.review("meant", [OWN], OWN) is None
