@@ -68,9 +68,17 @@ class Bodies:
         self, body: bytes, media: str, resource: ServedResource, version: str, validation: str
     ) -> tuple[Object, list[str]]:
         """A custom object: free JSON but for its metadata, pruned by its schema. Raises 400."""
+        claims = _claims(body, media)
+        if isinstance(claims, dict) and not claims.get("kind"):
+            text = body.decode("utf-8", "replace")
+            why = f"Object 'Kind' is missing in '{text}' ({text})"
+            raise bad_request(f"the object provided is unrecognized (must be of type {resource.kind}): {why}")
+        _check_kind(claims, resource, version)
         read = decode.WARN if validation == decode.STRICT else validation
-        obj, complaints = self._decode(body, media, resource.extra["shallow"], resource.kind, api_version(resource, version), read)
-        complaints = complaints + self._pruned(obj, resource, version)
+        obj, complaints = self._decode(
+            body, media, resource.extra["shallow"], resource.kind, api_version(resource, version), read
+        )
+        complaints = _in_order(complaints + self._pruned(obj, resource, version))
         if complaints and validation == decode.STRICT:
             text = f"strict decoding error: {', '.join(complaints)}"
             raise bad_request(f'{resource.kind} in version "{version}" cannot be handled as a {resource.kind}: {text}')
@@ -127,6 +135,9 @@ class Bodies:
 
         Repeated names are complained about where they are: in the patch.
         """
+        if "schema_of" in resource.extra:
+            _check_kind(patched, resource, version)
+            _check_version(patched, resource, version)
         text, node = orjson.dumps(patched), resource.extra.get("shallow") or self.node(resource, version)
         kind, wanted = resource.kind, api_version(resource, version)
         expected = decode.Expected(kind, wanted, self._is_known)
@@ -138,7 +149,7 @@ class Bodies:
             raise _invalid_result(patched, current, node, patch, str(error)) from error
         complaints = repeated + decoded.warnings
         if "schema_of" in resource.extra:
-            complaints += self._pruned(decoded.obj, resource, version)
+            complaints = _in_order(complaints + self._pruned(decoded.obj, resource, version))
         if complaints and validation == decode.STRICT:
             raise _invalid_result(patched, current, node, patch, f"strict decoding error: {', '.join(complaints)}")
         obj = _complete(decoded.obj, kind, wanted)
@@ -173,6 +184,42 @@ class Bodies:
         if self._trim and not resource.stored_as:
             return self.canonical(obj, resource, resource.storage_version)
         return obj
+
+
+def _in_order(complaints: list[str]) -> list[str]:
+    """Of a custom resource, what is repeated comes first, then what is unknown, sorted."""
+    unknown = sorted(text for text in complaints if text.startswith("unknown field"))
+    return [text for text in complaints if not text.startswith("unknown field")] + unknown
+
+
+def _claims(body: bytes, media: str) -> Any:
+    """What a body says; nothing where it cannot be read, which is complained about later."""
+    found = decode.fast(body)
+    if found is not None:
+        return found
+    try:
+        return decode.read(body, media, None, validation=decode.IGNORE).obj
+    except decode.DecodeError:
+        return None
+
+
+def _check_kind(obj: Any, resource: ServedResource, version: str) -> None:
+    """A custom resource of another kind is an invalid one. Raises 422."""
+    if not isinstance(obj, dict) or obj.get("apiVersion") != api_version(resource, version):
+        return
+    kind = obj.get("kind")
+    if isinstance(kind, str) and kind and kind != resource.kind:
+        metadata = obj.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else ""
+        raise invalid_object(resource.group, kind, str(name or ""), [invalid("kind", kind, f"must be {resource.kind}")])
+
+
+def _check_version(obj: Any, resource: ServedResource, version: str) -> None:
+    """A patch cannot make a custom resource one of another version. Raises 422."""
+    wanted = api_version(resource, version)
+    if isinstance(obj, dict) and isinstance(given := obj.get("apiVersion"), str) and given != wanted:
+        name = str((obj.get("metadata") or {}).get("name") or "")
+        raise invalid_object(resource.group, resource.kind, name, [invalid("apiVersion", given, f"must be {wanted}")])
 
 
 def _complete(obj: Object, kind: str, wanted: str) -> Object:

@@ -24,7 +24,7 @@ from setpoint.apiserver.inflight import InFlight
 from setpoint.apiserver.measure import Measure
 from setpoint.apiserver.options import check_timeout
 from setpoint.apiserver.request import Request, Response, text_response
-from setpoint.apiserver.routing import RequestInfo, Router, parse
+from setpoint.apiserver.routing import RequestInfo, Router, Unknown, parse
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.kit.deadlines import Deadlines
@@ -176,6 +176,8 @@ class Pipeline:
             response = await self._dispatch(request, info, warnings)
         except StatusError as error:
             response = answers.error_answer(request, error, warnings)
+        except Unknown:
+            response = text_response("404 page not found\n", 404)
         except StoreError as error:
             response = answers.error_answer(request, unavailable(error), warnings)
         except TimeoutError:
@@ -253,6 +255,7 @@ _VIRTUAL = {
     "componentstatuses": ("component_status", "handle"),
     "selfsubjectreviews": ("reviews", "self_subject"),
     "selfsubjectaccessreviews": ("reviews", "self_access"),
+    "selfsubjectrulesreviews": ("reviews", "self_rules"),
     "subjectaccessreviews": ("reviews", "subject_access"),
     "localsubjectaccessreviews": ("reviews", "subject_access"),
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from setpoint.api.machinery.status import StatusError, method_not_allowed
+from setpoint.api.machinery.status import StatusError, bad_request, method_not_allowed, not_found
 from setpoint.apiserver.request import Request
 from setpoint.registry.resource import ServedResource, Subresource
 
@@ -54,6 +54,10 @@ class Served(Struct, frozen=True):
     @property
     def api_version(self) -> str:
         return f"{self.resource.group}/{self.version}" if self.resource.group else self.version
+
+
+class Unknown(Exception):
+    """A path below a group of custom resources that names none of them: a plain 404."""
 
 
 class Target(Struct):
@@ -132,6 +136,7 @@ class Router:
     def __init__(self) -> None:
         self._table: dict[tuple[str, str, str], Served] = {}
         self._groups: set[str] = set()
+        self._custom: set[str] = set()
 
     def add(self, resource: ServedResource, store: Any, versions: Sequence[str]) -> None:
         """Serve a resource in `versions`; replaces what was there."""
@@ -142,12 +147,15 @@ class Router:
             self._table[resource.group, version, resource.plural] = served
         if versions:
             self._groups.add(resource.group)
+            if resource.extra.get("custom"):
+                self._custom.add(resource.group)
 
     def remove(self, resource: ServedResource) -> None:
         """Stop serving a resource."""
         for version in resource.versions:
             self._table.pop((resource.group, version, resource.plural), None)
         self._groups = {group for group, _, _ in self._table}
+        self._custom = {group for (group, _, _), served in self._table.items() if served.resource.extra.get("custom")}
 
     def served(self) -> Iterable[Served]:
         return self._table.values()
@@ -168,15 +176,19 @@ class Router:
         """What serves this request; 404 when nothing does, 405 when not by this method."""
         served = self._table.get((info.group, info.version, info.resource))
         if served is None:
-            raise not_served()
+            raise Unknown if info.group in self._custom else not_served()
+        if served.resource.extra.get("custom"):
+            _check_custom(served.resource, info)
         self._check_scope(served.resource, info)
         if info.subresource:
             return self._subresource(request, served, info)
         if info.name and not _OBJECT.intersection(served.resource.verbs):
             raise not_served()
+        if not info.name and request.method in ("PUT", "PATCH") and served.resource.extra.get("custom"):
+            raise bad_request("name must be provided")
         if info.rest or info.verb not in served.resource.verbs or request.method == "HEAD":
             raise method_not_allowed()
-        if info.verb == "create" and info.name:
+        if info.verb == "create" and info.name and not served.resource.extra.get("custom"):
             raise method_not_allowed()
         if served.resource.namespaced and not info.namespace and info.verb in _NEED_NAMESPACE:
             raise method_not_allowed()
@@ -193,8 +205,16 @@ class Router:
     @staticmethod
     def _subresource(request: Request, served: Served, info: RequestInfo) -> Target:
         subresource = served.subresources.get(info.subresource)
+        if subresource is None and (resource := served.resource).extra.get("custom"):
+            raise not_found(resource.group, resource.plural, info.name)
         if subresource is None or (info.rest and subresource.name != "proxy"):
             raise not_served()
         if info.verb not in subresource.verbs or request.method == "HEAD":
             raise method_not_allowed()
         return Target(info, served, subresource)
+
+
+def _check_custom(resource: ServedResource, info: RequestInfo) -> None:
+    """A custom resource is not found outside of its scope, whatever the method."""
+    if resource.namespaced != bool(info.namespace) and not (resource.namespaced and info.verb in ("list", "watch")):
+        raise Unknown

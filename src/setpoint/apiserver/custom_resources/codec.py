@@ -6,7 +6,7 @@ written is brought into the storage version. What was stored under an older sche
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import orjson
@@ -17,19 +17,16 @@ from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Object, Strategy
 from setpoint.storage.protocol import Encode, Encoded, Record
 
-#: `convert(obj, wanted)`: a new object in another apiVersion
-Convert = Callable[[Object, str], Object]
-
 
 class Family(Protocol):
     """What the versions of one kind have in common (`kinds.Kind`)."""
 
-    convert: Convert
     stored: str
     generation: int
+    schemas: dict[str, Mapping[str, Any]]
 
-    @property
-    def schemas(self) -> Mapping[str, Mapping[str, Any]]: ...
+    def convert(self, obj: Object, wanted: str) -> Object:
+        """A new object in another apiVersion; may share parts."""
 
 
 class CustomCodec(Codec):
@@ -52,7 +49,7 @@ class CustomCodec(Codec):
         conform(obj, family.schemas)
         if obj["apiVersion"] != wanted:
             obj = family.convert(obj, wanted)
-            conform(obj, family.schemas)
+            conform(obj, family.schemas, defaults=False)
         return obj
 
     def is_current(self, record: Record) -> bool:
@@ -93,7 +90,7 @@ class CustomCodec(Codec):
     def _change(self, obj: Object, wanted: str) -> Object:
         if obj["apiVersion"] == wanted:
             return obj
-        changed = self._family.convert(obj, wanted)
+        changed = self._family.convert(orjson.loads(orjson.dumps(obj)), wanted)  # pruned below, and the caller's stays whole
         conform(changed, self._family.schemas, defaults=False)
         return changed
 

@@ -44,7 +44,7 @@ def _cell(kind: str, found: list[Any], now: float) -> Any:
     if not found:
         return None
     if kind == "string":
-        return " ".join(_text(value) for value in found)
+        return _text(found[0])
     value = found[0]
     if kind == "boolean":
         return value if isinstance(value, bool) else None
@@ -66,5 +66,5 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if value is None:
-        return ""
+        return "<no value>"
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

@@ -17,17 +17,18 @@ from setpoint.api.machinery.jsonpath import JsonPath
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.schema.structural import compile_schema
 from setpoint.api.machinery.schema.trees import Pack
+from setpoint.api.machinery.status import forbidden_object
 from setpoint.apiserver.custom_resources import codec, columns, scale
 from setpoint.apiserver.custom_resources.strategy import CustomStatusStrategy, CustomStrategy, Selectable
 from setpoint.apiserver.custom_resources.validation import Validator
-from setpoint.registry.resource import STANDARD_VERBS, ServedResource, Subresource
-from setpoint.registry.strategy import Object
+from setpoint.registry.apiextensions.conditions import is_true
+from setpoint.registry.resource import ServedResource, Subresource
+from setpoint.registry.strategy import Context, Object
 
 Definition = Mapping[str, Any]
 
 _EVERYTHING: Mapping[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _PART = ("get", "patch", "update")
-_TERMINATING = tuple(verb for verb in STANDARD_VERBS if verb not in ("create",))
 _VERSION = re.compile(r"^v(\d+)(?:(alpha|beta)(\d+))?$")
 
 
@@ -43,6 +44,7 @@ class Kind:
         self.storage = next(version["name"] for version in self.versions if version.get("storage"))
         self.stored = f"{self.group}/{self.storage}"
         self.schemas = {f"{self.group}/{version['name']}": _schema(version) for version in self.versions}
+        self.terminating = is_true(definition, "Terminating")
         self._pack = pack
         self._nodes: dict[str, Node] = {}
         self.shallow = _shallow(pack)
@@ -98,6 +100,26 @@ class Kind:
             extra=self._extra(version),
         )
 
+    async def _refuse(self, context: Context, _obj: Object, _old: Object | None) -> None:
+        """No new objects while the definition is being deleted. Raises 403."""
+        why = "create not allowed while custom resource definition is terminating"
+        raise forbidden_object(self.group, self.names["plural"], context.name, why)
+
+    def _deprecation(self, version: Mapping[str, Any]) -> str:
+        """What answers about a version warn of: its own words, or the newest version to use instead."""
+        if not version.get("deprecated"):
+            return ""
+        if own := version.get("deprecationWarning"):
+            return str(own)
+        name, kind = version["name"], self.names["kind"]
+        text = f"{self.group}/{name} {kind} is deprecated"
+        better = [
+            each["name"]
+            for each in self.versions
+            if each.get("served") and not each.get("deprecated") and _newer(each["name"], name)
+        ]
+        return f"{text}; use {self.group}/{min(better, key=priority)} {kind}" if better else text
+
     def _extra(self, version: Mapping[str, Any]) -> Mapping[str, Any]:
         parts = version.get("subresources") or {}
         extra: dict[str, Any] = {
@@ -107,11 +129,17 @@ class Kind:
             "shallow": self.shallow,
             "schema_of": lambda name: self.schemas[f"{self.group}/{name}"],
             "schemas": {each["name"]: self.schemas[f"{self.group}/{each['name']}"] for each in self.versions},
-            "deprecations": {version["name"]: _deprecation(self.group, self.names["kind"], version)},
+            "deprecations": {version["name"]: self._deprecation(version)},
         }
+        if self.terminating:
+            extra["begin_create"] = self._refuse
         if parts.get("scale"):
             extra["handlers"] = {"scale": scale.Scaling(parts["scale"]).handle}
         return extra
+
+
+def _newer(one: str, other: str) -> bool:
+    return priority(one) < priority(other)
 
 
 def _schema(version: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -134,12 +162,6 @@ def _subresources(parts: Mapping[str, Any], strategy: CustomStrategy) -> Iterato
         yield Subresource("status", _PART, strategy=CustomStatusStrategy(strategy))
     if parts.get("scale") is not None:
         yield Subresource("scale", _PART, kind="Scale", group="autoscaling", version="v1")
-
-
-def _deprecation(group: str, kind: str, version: Mapping[str, Any]) -> str:
-    if not version.get("deprecated"):
-        return ""
-    return version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated"
 
 
 def priority(version: str) -> tuple[int, int, int, str]:

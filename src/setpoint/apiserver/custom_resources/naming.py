@@ -26,9 +26,7 @@ def status_of(definition: Definition, others: Iterable[Definition], now: float) 
         if accepted["status"] == "True":
             conditions = with_condition(conditions, _established("True", "InitialNamesAccepted"), now)
         else:
-            conditions = with_condition(
-                conditions, _established("False", "NotAccepted", "not all names are accepted"), now
-            )
+            conditions = with_condition(conditions, _established("False", "NotAccepted", "not all names are accepted"), now)
     if (approval := _approval(definition)) is not None:
         conditions = with_condition(conditions, approval, now)
     status["conditions"] = conditions
@@ -98,14 +96,16 @@ def _approval(definition: Definition) -> dict[str, str] | None:
         return None
     word = (definition["metadata"].get("annotations") or {}).get(_APPROVAL, "")
     parts = urlsplit(word)
+    intro = f'protected groups must have approval annotation "{_APPROVAL}"'
+    see = "see https://github.com/kubernetes/enhancements/pull/1111"
     if not word:
-        found = ("False", "MissingAnnotation", f'protected groups must have approval annotation "{_APPROVAL}", see https://github.com/kubernetes/enhancements/pull/1111')
+        found = ("False", "MissingAnnotation", f"{intro}, {see}")
     elif word.startswith("unapproved"):
         found = ("False", "UnapprovedAnnotation", f"not approved due to {_quoted(word)}")
     elif parts.scheme and parts.netloc:
         found = ("True", "ApprovedAnnotation", f"approved in {word}")
     else:
-        found = ("False", "InvalidAnnotation", f'protected groups must have approval annotation "{_APPROVAL}" with either a URL or a reason starting with "unapproved", see https://github.com/kubernetes/enhancements/pull/1111')
+        found = ("False", "InvalidAnnotation", f'{intro} with either a URL or a reason starting with "unapproved", {see}')
     status, reason, message = found
     return {"type": "KubernetesAPIApprovalPolicyConformant", "status": status, "reason": reason, "message": message}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from setpoint.api.machinery.fields import applying as fields
 from setpoint.api.machinery.jsonpath import JsonPath
-from setpoint.api.machinery.status import StatusError, invalid, invalid_object
+from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
@@ -48,7 +48,10 @@ class Scaling:
         call.form = accepted(call.request, answers.OBJECT_FORMS)
         if call.info.verb == "get":
             record = await call.store.get(call.info.namespace, call.info.name)
-            return answers.value_answer(call, self.scale_of(call, call.store.codec.decode(record)))
+            obj = call.store.codec.decode(record)
+            if _integer(self._spec.find(obj)) is None:
+                raise internal_error(f'the spec replicas field "{self._where}" does not exist')
+            return answers.value_answer(call, self.scale_of(obj))
         if call.info.verb == "update":
             options = write_options(call.request, "UpdateOptions")
             scale, warnings = _decode(call, call.request.body, body_type(call.request), options)
@@ -56,16 +59,9 @@ class Scaling:
             return await self._write(call, options, lambda _: scale)
         return await self._patch(call)
 
-    def scale_of(self, call: Call, obj: Object) -> Object:
-        """The Scale of an object. Raises 500 where it has no replicas to scale."""
+    def scale_of(self, obj: Object) -> Object:
+        """The Scale of an object."""
         replicas = _integer(self._spec.find(obj))
-        if replicas is None:
-            raise StatusError(
-                500,
-                "InternalError",
-                f"Internal error occurred: the spec replicas field {_quoted(self._where)} does not exist",
-                _cause(self._where),
-            )
         status: dict[str, Any] = {"replicas": _integer(self._status.find(obj)) or 0}
         selector = self._selector.find(obj) if self._selector is not None else []
         if selector and isinstance(selector[0], str) and selector[0]:
@@ -92,10 +88,9 @@ class Scaling:
 
     async def _write(self, call: Call, options: WriteOptions, make: Callable[[Object], Object]) -> Response:
         async def compute(old: Object) -> Object:
-            scale = make(self.scale_of(call, old))
+            scale = make(self.scale_of(old))
             check_identity(call, scale)
             check_uid(call, scale["metadata"].get("uid"), old["metadata"]["uid"])
-            _check_replicas(call, scale)
             new = self._with_replicas(old, (scale.get("spec") or {}).get("replicas") or 0)
             new["metadata"] = {**old["metadata"], "resourceVersion": scale["metadata"].get("resourceVersion") or ""}
             return new
@@ -113,12 +108,14 @@ class Scaling:
 
         async def compute(old: Object) -> Object:
             check_identity(call, scale)
-            _check_replicas(call, scale)
             wanted = api_version(call.resource, call.version)
             named: Object = {"apiVersion": wanted, "kind": call.resource.kind, "metadata": {"name": call.info.name}}
             replicas = (scale.get("spec") or {}).get("replicas")
             configuration = named if replicas is None else self._with_replicas(named, replicas)
-            merged = ownership.apply(call, old, configuration, manager, force=bool(options.force))
+            try:
+                merged = ownership.apply(call, old, configuration, manager, force=bool(options.force))
+            except StatusError as error:
+                raise self._of_scale(error) from error
             if self._spec.find(merged) != self._spec.find(old):
                 raise StatusError(500, "", _UNCONVERTIBLE.format(call.info.name))
             return call.bodies.complete(merged, call.resource, call.version, call.store.strategy, call.store.codec)
@@ -127,7 +124,17 @@ class Scaling:
 
     async def _change(self, call: Call, options: WriteOptions, change: updating.Update) -> Response:
         outcome: Outcome = await updating.update(call.store, call.context("UPDATE", options), change)
-        return answers.value_answer(call, self.scale_of(call, call.store.codec.decode(outcome.record)))
+        return answers.value_answer(call, self.scale_of(call.store.codec.decode(outcome.record)))
+
+    def _of_scale(self, error: StatusError) -> StatusError:
+        """A conflict about the replicas, as it is about a Scale."""
+        details = dict(error.details or {})
+        if causes := details.get("causes"):
+            details["causes"] = [
+                {**each, "field": ".spec.replicas" if each.get("field") == self._where else each.get("field", "")}
+                for each in causes
+            ]
+        return StatusError(error.code, error.reason, error.message.replace(self._where, ".spec.replicas"), details or None)
 
     def _with_replicas(self, obj: Object, replicas: int) -> Object:
         """A copy of an object, along the path, with its replicas set."""
@@ -143,21 +150,6 @@ class Scaling:
 
 def _integer(found: list[Any]) -> int | None:
     return found[0] if found and type(found[0]) is int else None
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
-
-
-def _cause(where: str) -> dict[str, Any]:
-    return {"causes": [{"message": f"the spec replicas field {_quoted(where)} does not exist"}]}
-
-
-def _check_replicas(call: Call, scale: Object) -> None:
-    replicas = (scale.get("spec") or {}).get("replicas") or 0
-    if replicas < 0:
-        error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid_object("autoscaling", _KIND, call.info.name, [error])
 
 
 def _decode(call: Call, body: bytes, media: str, options: WriteOptions) -> tuple[Object, list[str]]:

@@ -35,6 +35,7 @@ class CustomStrategy(Strategy):
     """The main endpoint of one version."""
 
     has_generation: ClassVar[bool] = True
+    allow_unconditional_update = False
 
     def __init__(self, validator: Validator, selectable: tuple[Selectable, ...], *, status: bool) -> None:
         self.validator = validator
@@ -72,6 +73,7 @@ class CustomStrategy(Strategy):
 class CustomStatusStrategy(Strategy):
     """The `status` endpoint: nothing but status and the fields' owners can change."""
 
+    allow_unconditional_update = False
     reset_fields = (("spec",), ("metadata", "labels"), ("metadata", "annotations"))
 
     def __init__(self, main: CustomStrategy) -> None:
@@ -93,7 +95,7 @@ class CustomStatusStrategy(Strategy):
             obj.pop("status", None)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self.main.validate_update(context, obj, old)
+        return self.main.validator.validate_status(obj, old, context.warnings)
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return self.main.fields(obj)

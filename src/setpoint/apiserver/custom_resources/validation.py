@@ -50,6 +50,17 @@ class Validator:
         errors += validating.repeated(obj, self.schema)
         return errors + self._rules(obj, None, errors, [])
 
+    def validate_status(self, obj: Object, old: Object, warnings: list[str]) -> list[FieldError]:
+        """A write of status alone: the schema of status, and the rules of all."""
+        schema = (self.schema.get("properties") or {}).get("status")
+        errors: list[FieldError] = []
+        if schema is not None and "status" in obj:
+            found = validating.validate(obj["status"], schema, *((old["status"],) if "status" in old else ()))
+            errors = [FieldError(each.reason, _below("status", each.field), each.value, each.detail) for each in found]
+        if not validating.repeated(old, self.schema):
+            errors += validating.repeated(obj, self.schema)
+        return errors + self._rules(obj, old, errors, warnings)
+
     def validate_update(self, obj: Object, old: Object, warnings: list[str]) -> list[FieldError]:
         """What is wrong; a rule that what did not change breaks is only added to the warnings."""
         errors = validating.validate(obj, self.schema, old)
@@ -81,3 +92,7 @@ class Validator:
 
     def _scaling(self, obj: Object) -> list[FieldError]:
         return validating.replicas(obj, self._scale["specReplicasPath"]) if self._scale else []
+
+
+def _below(path: str, field: str) -> str:
+    return path if field == "<nil>" else f"{path}{field}" if field.startswith("[") else f"{path}.{field}"

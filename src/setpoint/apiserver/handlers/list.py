@@ -109,6 +109,8 @@ async def joined(call: Call, records: Sequence[Record], metadata: dict[str, Any]
     """The JSON of a list, joined from the records' bytes; leaves the loop to others every few hundred items."""
     resource, codec, version = call.resource, call.store.codec, call.version
     kind = resource.list_kind or f"{resource.kind}List"
+    if resource.extra.get("custom"):  # written from free JSON, which leaves nothing out
+        metadata = {"continue": "", **metadata}
     top = orjson.dumps({"kind": kind, "apiVersion": api_version(resource, version), "metadata": metadata})
     custom = resource.extra.get("custom")
     pieces = []

@@ -76,8 +76,9 @@ def check_uid(call: Call, given: Any, present: str) -> None:
     if given and given != present:
         info, resource = call.info, call.resource
         place = f"{info.namespace}/{info.name}" if resource.namespaced else info.name
+        group = f"{resource.group}/" if resource.extra.get("custom") else ""
         raise call.store.conflict(
             info.name,
-            f"StorageError: invalid object, Code: 4, Key: /registry/{resource.plural}/{place}, ResourceVersion: 0, "
+            f"StorageError: invalid object, Code: 4, Key: /registry/{group}{resource.plural}/{place}, ResourceVersion: 0, "
             f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {present}",
         )

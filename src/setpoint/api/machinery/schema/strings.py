@@ -128,7 +128,10 @@ def _hostname(value: str) -> bool:
     return all(re.fullmatch(r"[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?", label) for label in labels)
 
 
-_UNITS = r"(?:nanoseconds?|nanos?|ns|microseconds?|micros?|us|µs|milliseconds?|millis?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|w)"
+_UNITS = (
+    r"(?:nanoseconds?|nanos?|ns|microseconds?|micros?|us|µs|milliseconds?|millis?|ms|seconds?|secs?|s|minutes?|mins?|m"
+    r"|hours?|hrs?|h|days?|d|weeks?|wks?|w)"
+)
 _GO_DURATION = re.compile(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
 _LONG_DURATION = re.compile(rf"(?:\s*\d+\s*{_UNITS})+\s*")
 
@@ -161,13 +164,16 @@ def _isbn10(value: str) -> bool:
 
 def _isbn13(value: str) -> bool:
     text = re.sub(r"[\s-]+", "", value)
-    return re.fullmatch(r"[0-9]{13}", text) is not None and sum(
-        int(char) * (1 + 2 * (index % 2)) for index, char in enumerate(text)
-    ) % 10 == 0
+    return (
+        re.fullmatch(r"[0-9]{13}", text) is not None
+        and sum(int(char) * (1 + 2 * (index % 2)) for index, char in enumerate(text)) % 10 == 0
+    )
 
 
 def _uuid(version: str = "[0-9a-f]", variant: str = "[0-9a-f]") -> Callable[[str], bool]:
-    return _pattern(rf"[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}", re.IGNORECASE)
+    return _pattern(
+        rf"[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}", re.IGNORECASE
+    )
 
 
 _BYTE = r"(?:0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"
@@ -195,9 +201,7 @@ _FORMATS: Mapping[str, Callable[[str], bool]] = {
     "creditcard": _luhn,
     "ssn": _pattern(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
     "hexcolor": _pattern(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
-    "rgbcolor": _pattern(
-        rf"rgb\(\s*(?:{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}|{_PERCENT}\s*,\s*{_PERCENT}\s*,\s*{_PERCENT})\s*\)"
-    ),
+    "rgbcolor": _pattern(rf"rgb\(\s*(?:{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}|{_PERCENT}\s*,\s*{_PERCENT}\s*,\s*{_PERCENT})\s*\)"),
     "byte": _base64,
     "date": _date,
     "duration": _duration,

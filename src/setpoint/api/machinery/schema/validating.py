@@ -94,7 +94,9 @@ class Check:
             result.errors.append(self._wrong_type(wanted, found))
 
     def _wrong_type(self, wanted: Sequence[str], found: str) -> FieldError:
-        return FieldError("FieldValueTypeInvalid", self._field, found, self._says(f'must be of type {",".join(wanted)}: "{found}"'))
+        return FieldError(
+            "FieldValueTypeInvalid", self._field, found, self._says(f'must be of type {",".join(wanted)}: "{found}"')
+        )
 
     def _composed(self, value: Any, old: Any, result: Result) -> None:
         schema = self.schema
@@ -342,7 +344,7 @@ def replicas(obj: Mapping[str, Any], where: str) -> list[FieldError]:
     found = JsonPath(where).find(obj)
     if not found or found[0] is None:
         return []
-    value, field = found[0], where.removeprefix(".")
+    value, field = found[0], where
     if type(value) is not int:
         return []
     if value < 0:
