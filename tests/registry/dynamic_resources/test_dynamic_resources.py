@@ -8,6 +8,8 @@ import pytest
 from tests.registry.builders import complaints, created
 
 from setpoint.registry.dynamic_resources import words
+from setpoint.registry.dynamic_resources.binding_conditions import validate_binding_conditions
+from setpoint.registry.dynamic_resources.capacity import validate_policy
 from setpoint.registry.dynamic_resources.claim import ResourceClaimStrategy, resource_claim_status
 from setpoint.registry.dynamic_resources.device import validate_device
 from setpoint.registry.dynamic_resources.device_class import DeviceClassStrategy
@@ -94,3 +96,34 @@ def test_extended_resources_of_classes(name: str, wrong: int) -> None:
 )
 def test_selectors_are_expressions_about_devices(text: str, complaint: str) -> None:
     assert [complaint in str(error) for error in validate_expression("p", text)] == ([True] if complaint else [])
+
+
+@pytest.mark.parametrize(
+    ("policy", "complaint"),
+    [
+        ({}, ""),
+        ({"default": "1Gi", "validValues": ["1Gi", "2Gi"]}, ""),
+        ({"validValues": ["1Gi"]}, "default: Required value: required when validValues is defined"),
+        ({"default": "3Gi", "validValues": ["1Gi"]}, "default value is not valid according to the requestPolicy"),
+        ({"default": "1Gi", "validValues": ["1Gi", "99Gi"]}, "option is larger than capacity value: 10Gi"),
+        ({"default": "2Gi", "validRange": {"min": "1Gi", "max": "4Gi", "step": "1Gi"}}, ""),
+        ({"default": "1Gi", "validRange": {}}, "min: Required value: required when validRange is defined"),
+        ({"default": "1Gi", "validRange": {"min": "2Gi"}}, "default is less than min: 2Gi"),
+        ({"default": "1536Mi", "validRange": {"min": "1Gi", "step": "1Gi"}}, "value is not a multiple of a given step (1Gi)"),
+        ({"validValues": ["1Gi"], "validRange": {"min": "1Gi"}}, "exactly one policy can be specified"),
+    ],
+)
+def test_shares_of_a_capacity(policy: Json, complaint: str) -> None:
+    assert [complaint in str(error) for error in validate_policy("p", "10Gi", policy)] == ([True] if complaint else [])
+
+
+def test_binding_conditions_come_in_pairs_and_once() -> None:
+    both = {"bindingConditions": ["a"], "bindingFailureConditions": ["b"]}
+    assert validate_binding_conditions("d", {}) == validate_binding_conditions("d", both) == []
+    for change, field in (
+        ({"bindingConditions": []}, "d.bindingConditions"),
+        ({"bindingFailureConditions": []}, "d.bindingFailureConditions"),
+        ({"bindingConditions": ["a", "a"]}, "d.bindingConditions[1]"),
+        ({"bindingFailureConditions": ["a"]}, "d.bindingFailureConditions[0]"),
+    ):
+        assert [error.field for error in validate_binding_conditions("d", {**both, **change})] == [field]

@@ -12,6 +12,7 @@ from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_supported, required
 from setpoint.registry import formats, go_form
 from setpoint.registry.dynamic_resources import words
+from setpoint.registry.dynamic_resources.binding_conditions import validate_binding_conditions
 from setpoint.registry.dynamic_resources.claim_spec import (
     Requests,
     default_claim,
@@ -87,6 +88,7 @@ def _result(path: str, result: Spec, known: Requests) -> Errors:
     errors += words.driver_name(f"{path}.driver", result.get("driver", ""))
     errors += words.pool_name(f"{path}.pool", result.get("pool", ""))
     errors += dns_label(f"{path}.device", result.get("device", ""))
+    errors += validate_binding_conditions(path, result)
     return errors + each(f"{path}.tolerations", result.get("tolerations") or (), words.toleration)
 
 

@@ -13,6 +13,8 @@ from setpoint.api.machinery import names
 from setpoint.api.machinery.status import forbidden, invalid, not_supported, required, too_long
 from setpoint.registry import go_form
 from setpoint.registry.dynamic_resources import words
+from setpoint.registry.dynamic_resources.binding_conditions import validate_binding_conditions
+from setpoint.registry.dynamic_resources.capacity import validate_policy
 from setpoint.registry.dynamic_resources.collections import each, each_once
 from setpoint.registry.fields import Errors, complain, dns_label, dns_subdomain
 from setpoint.registry.pod.validation.affinity import validate_node_selector
@@ -58,12 +60,15 @@ def validate_device(path: str, device: Device, *, per_device: bool) -> Errors:
         errors += words.qualified_name(f"{path}.attributes", name) + _attribute(f"{path}.attributes[{name}]", attribute)
     for name, amount in sorted(capacity.items()):
         errors += words.qualified_name(f"{path}.capacity", name)
-        if amount.get("requestPolicy") is not None and not device.get("allowMultipleAllocations"):
-            errors.append(forbidden(f"{path}.capacity[{name}].requestPolicy", "allowMultipleAllocations must be true"))
+        policy, here = amount.get("requestPolicy"), f"{path}.capacity[{name}].requestPolicy"
+        if policy is not None and device.get("allowMultipleAllocations"):
+            errors += validate_policy(here, amount.get("value", 0), policy)
+        elif policy is not None:
+            errors.append(forbidden(here, "allowMultipleAllocations must be true"))
     errors += each(f"{path}.taints", device.get("taints") or (), _taint, _MAX_TAINTS)
     consumed = device.get("consumesCounters") or ()
     errors += each_once(f"{path}.consumesCounters", consumed, _consumption, lambda one: one.get("counterSet", ""), _MAX_COUNTERS)
-    return errors + _place(path, device, per_device=per_device)
+    return errors + _place(path, device, per_device=per_device) + validate_binding_conditions(path, device)
 
 
 def _count_values(attribute: Device) -> int:
