@@ -13,6 +13,7 @@ from setpoint.registry.dynamic_resources.capacity import validate_policy
 from setpoint.registry.dynamic_resources.claim import ResourceClaimStrategy, resource_claim_status
 from setpoint.registry.dynamic_resources.device import validate_device
 from setpoint.registry.dynamic_resources.device_class import DeviceClassStrategy
+from setpoint.registry.dynamic_resources.device_status import validate_devices
 from setpoint.registry.dynamic_resources.resource_slice import ResourceSliceStrategy
 from setpoint.registry.dynamic_resources.selectors import validate_expression
 
@@ -127,3 +128,22 @@ def test_binding_conditions_come_in_pairs_and_once() -> None:
         ({"bindingFailureConditions": ["a"]}, "d.bindingFailureConditions[0]"),
     ):
         assert [error.field for error in validate_binding_conditions("d", {**both, **change})] == [field]
+
+
+@pytest.mark.parametrize(
+    ("device", "complaint"),
+    [
+        ({}, ""),
+        ({"device": "other"}, "must be an allocated device in the claim"),
+        ({"data": [1]}, "must be a valid JSON object"),
+        ({"networkData": {"ips": ["10.0.0.1/24"], "interfaceName": "e"}}, ""),
+        ({"networkData": {"ips": ["10.0.0.1"]}}, "must be a valid address in CIDR form"),
+        ({"networkData": {"ips": ["2001:DB8::1/64"]}}, 'must be in canonical form ("2001:db8::1/64")'),
+        ({"networkData": {"ips": ["010.009.008.000/24"]}}, 'must be in canonical form ("10.9.8.0/24")'),
+        ({"networkData": {"interfaceName": "x" * 257}}, "Too long"),
+    ],
+)
+def test_reports_of_allocated_devices(device: Json, complaint: str) -> None:
+    allocated = {"driver": "d.example", "pool": "p", "device": "one"}
+    found = validate_devices("s", [{**allocated, **device}], {"devices": {"results": [allocated]}})
+    assert [complaint in str(error) for error in found] == ([True] if complaint else [])

@@ -22,6 +22,7 @@ from setpoint.registry.dynamic_resources.claim_spec import (
     validate_claim,
 )
 from setpoint.registry.dynamic_resources.collections import each, each_once
+from setpoint.registry.dynamic_resources.device_status import validate_devices
 from setpoint.registry.fields import Errors, dns_label, labels
 from setpoint.registry.pod.validation.affinity import validate_node_selector
 from setpoint.registry.spec_status import STATUS_METADATA, SpecStatusStrategy, StatusStrategy
@@ -55,6 +56,7 @@ def _validate_status(obj: Object, old: Object) -> Errors:
     consumers, allocation = status.get("reservedFor") or [], status.get("allocation")
     path = "status.reservedFor"
     errors = each_once(path, consumers, _consumer, lambda consumer: consumer.get("uid", ""), _MAX_CONSUMERS)
+    errors += validate_devices("status.devices", status.get("devices") or (), allocation)
     if consumers and allocation is None:
         errors.append(forbidden(path, "may not be specified when `allocated` is not set"))
     elif obj["metadata"].get("deletionTimestamp") and any(one not in (before.get("reservedFor") or ()) for one in consumers):

@@ -78,15 +78,17 @@ def configuration(path: str, value: Mapping[str, Any]) -> Errors:
     opaque = value.get("opaque")
     if opaque is None:
         return [required(f"{path}.opaque")]
-    errors, path = driver_name(f"{path}.opaque.driver", opaque.get("driver", "")), f"{path}.opaque.parameters"
-    parameters = opaque.get("parameters")
-    if parameters is None:
-        return [*errors, required(path)]
-    if len(orjson.dumps(parameters)) > _LONGEST_PARAMETERS:
-        return [*errors, too_long(path, _LONGEST_PARAMETERS)]
-    if not isinstance(parameters, dict):
-        errors.append(invalid(path, "<value omitted>", "must be a valid JSON object"))
-    return errors
+    errors = driver_name(f"{path}.opaque.driver", opaque.get("driver", ""))
+    return errors + raw_object(f"{path}.opaque.parameters", opaque.get("parameters"))
+
+
+def raw_object(path: str, value: Any) -> Errors:
+    """A JSON object of moderate size."""
+    if value is None:
+        return [required(path)]
+    if len(orjson.dumps(value)) > _LONGEST_PARAMETERS:
+        return [too_long(path, _LONGEST_PARAMETERS)]
+    return [] if isinstance(value, dict) else [invalid(path, "<value omitted>", "must be a valid JSON object")]
 
 
 def toleration(path: str, value: Mapping[str, Any]) -> Errors:
