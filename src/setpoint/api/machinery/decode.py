@@ -217,7 +217,7 @@ def go_numbers(value: Any) -> Any:
         for index, found in enumerate(value):
             value[index] = go_numbers(found)
     elif type(value) is float:
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+        return int(value) if value.is_integer() and abs(value) < 2**63 else value
     elif type(value) is int and not -(2**63) <= value < 2**63:
         return float(value)
     return value

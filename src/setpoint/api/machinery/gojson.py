@@ -35,7 +35,7 @@ class Number(str):
         value = float(self)
         if value in {float("inf"), float("-inf")}:
             raise OverflowError(f"json: cannot unmarshal number {self} into Go value of type float64")
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+        return int(value) if value.is_integer() and abs(value) < 2**63 else value
 
 
 class Members(list[tuple[str, Any]]):

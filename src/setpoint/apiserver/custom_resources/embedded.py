@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import FieldError, invalid, required
+from setpoint.api.machinery.status import FieldError, StatusError, bad_request, invalid, required
 from setpoint.registry import metadata as rules
 
 Schema = Mapping[str, Any]
@@ -30,12 +30,21 @@ def any_embedded(schema: Any) -> bool:
 
 
 def settle(obj: dict[str, Any], schema: Schema) -> None:
-    """Drop from embedded metadata what no metadata has."""
-    for _, found in _embedded(obj, schema, ""):
+    """Drop from embedded metadata what no metadata has. Raises 400 where it is none."""
+    for path, found in _embedded(obj, schema, ""):
         metadata = found.get("metadata")
+        if metadata is not None and not isinstance(metadata, dict):
+            raise _no_metadata(obj, f"{path}.metadata", metadata)
         if isinstance(metadata, dict):
             for name in [name for name, value in metadata.items() if name not in _KNOWN or value is None]:
                 del metadata[name]
+
+
+def _no_metadata(obj: dict[str, Any], path: str, value: Any) -> StatusError:
+    kinds = {str: "string", bool: "bool", list: "array"}
+    why = f"json: cannot unmarshal {kinds.get(type(value), 'number')} into Go value of type v1.ObjectMeta"
+    kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {invalid(path, value, why)}')
 
 
 def validate(obj: dict[str, Any], schema: Schema) -> list[FieldError]:
@@ -46,11 +55,13 @@ def _validate(path: str, found: dict[str, Any]) -> list[FieldError]:
     errors: list[FieldError] = []
     api_version, kind = found.get("apiVersion"), found.get("kind")
     if not api_version:
-        errors.append(required(f"{path}.apiVersion", "must not be empty"))
+        why = "must not be empty"
+        errors.append(invalid(f"{path}.apiVersion", "", why) if api_version == "" else required(f"{path}.apiVersion", why))
     elif not isinstance(api_version, str) or api_version.count("/") > 1:
         errors.append(invalid(f"{path}.apiVersion", api_version, f"unexpected GroupVersion string: {api_version}"))
     if not kind:
-        errors.append(required(f"{path}.kind", "must not be empty"))
+        why = "must not be empty"
+        errors.append(invalid(f"{path}.kind", "", why) if kind == "" else required(f"{path}.kind", why))
     elif complaints := names.dns1035_label(str(kind).lower()):
         why = f"may have mixed case, but should otherwise match: {','.join(complaints)}"
         errors.append(invalid(f"{path}.kind", kind, why))
@@ -65,7 +76,7 @@ def _metadata(path: str, metadata: dict[str, Any]) -> list[FieldError]:
     if any(not isinstance(metadata.get(name, []), list) for name in _LISTS):
         return []
     given = {"name": "x", **metadata}
-    errors = rules.validate(given, namespaced=bool(metadata.get("namespace")), name_rule=names.dns_subdomain)
+    errors = rules.validate(given, namespaced=bool(metadata.get("namespace")), name_rule=names.path_segment)
     return [FieldError(error.reason, f"{path}.{error.field}", error.value, error.detail) for error in errors]
 
 

@@ -5,17 +5,20 @@ Source: apiextensions-apiserver `pkg/registry/customresource` (strategy.go, stat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from setpoint.api.machinery import names
 from setpoint.api.machinery.jsonpath import JsonPath
 from setpoint.api.machinery.schema import pruning
 from setpoint.api.machinery.status import FieldError
 from setpoint.apiserver.custom_resources.validation import Validator
 from setpoint.registry.spec_status import keep_field
 from setpoint.registry.strategy import Context, Object, Strategy
+
+_STANDARD = ("kubernetes", "orphan", "foregroundDeletion")
 
 
 class Selectable(Struct, frozen=True):
@@ -52,6 +55,12 @@ class CustomStrategy(Strategy):
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         if self.has_status:
             obj.pop("status", None)
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return _unqualified(obj, ())
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return _unqualified(obj, old["metadata"].get("finalizers") or ())
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
         if self.has_status:
@@ -99,6 +108,20 @@ class CustomStatusStrategy(Strategy):
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return self.main.fields(obj)
+
+
+def _unqualified(obj: Object, known: Collection[str]) -> list[str]:
+    """Warnings about new finalizers that others may use as well."""
+    found = []
+    for word in sorted({*(obj["metadata"].get("finalizers") or ())} - {*known}):
+        messages = names.qualified_name(word)
+        if "/" not in word and word not in _STANDARD:
+            messages = [
+                *messages,
+                "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers",
+            ]
+        found += [f'metadata.finalizers: "{word}": {message}' for message in messages]
+    return found
 
 
 def _without_metadata(obj: Object) -> dict[str, Any]:

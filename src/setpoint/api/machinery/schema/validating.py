@@ -21,6 +21,13 @@ Schema = Mapping[str, Any]
 _ABSENT: Any = object()
 _NUMBERS = ("integer", "number")
 _INT32 = range(2**31)
+_BOUNDS = {
+    "int32": range(-(2**31), 2**31),
+    "int64": range(-(2**63), 2**63),
+    "uint32": range(2**32),
+    "uint64": range(2**64),
+}
+_FLOAT_MAX = 3.4028234663852886e38
 
 
 def validate(obj: Any, schema: Schema, old: Any = _ABSENT, path: str = "") -> list[FieldError]:
@@ -90,7 +97,9 @@ class Check:
             return
         found = type_of(value)
         fits = found in wanted or (found == "integer" and "number" in wanted)
-        if not fits and not (found == "number" and "integer" in wanted and float(value).is_integer()):
+        if not fits and not (
+            found == "number" and "integer" in wanted and float(value).is_integer() and -(2**63) <= value < 2**63
+        ):
             result.errors.append(self._wrong_type(wanted, found))
 
     def _wrong_type(self, wanted: Sequence[str], found: str) -> FieldError:
@@ -159,6 +168,8 @@ class Check:
 
     def _number(self, value: float, result: Result) -> None:
         schema = self.schema
+        if (misfit := _out_of_range(schema, value)) is not None:
+            result.errors.append(invalid("<nil>", "", f"Checked value must be of type {misfit} in {self.path}"))
         if (factor := schema.get("multipleOf")) is not None and not _is_multiple(value, factor):
             result.errors.append(self._invalid(value, f"should be a multiple of {number(factor)}"))
         most, least = schema.get("maximum"), schema.get("minimum")
@@ -180,7 +191,7 @@ class Check:
         if (least := schema.get("minItems")) is not None and size < least:
             result.errors.append(self._invalid(size, f"should have at least {least} items"))
         if (most := schema.get("maxItems")) is not None and size > most:
-            result.errors.append(FieldError("FieldValueTooMany", self._field, size, f"must have at most {most} items"))
+            result.errors.append(FieldError("FieldValueTooMany", self._field, size, _at_most(most)))
         if schema.get("uniqueItems") and next(_repeated(value), None) is not None:
             result.errors.append(self._invalid("", "shouldn't contain duplicates"))
 
@@ -198,7 +209,7 @@ class Check:
             result.errors.append(self._invalid(size, f"should have at least {least} properties"))
             return
         if (most := schema.get("maxProperties")) is not None and size > most:
-            result.errors.append(FieldError("FieldValueTooMany", self._field, size, f"must have at most {most} items"))
+            result.errors.append(FieldError("FieldValueTooMany", self._field, size, _at_most(most)))
             return
         known, others = schema.get("properties") or {}, schema.get("additionalProperties")
         before = old if type(old) is dict else {}
@@ -228,6 +239,25 @@ class Check:
 
     def _whole(self, text: str) -> FieldError:
         return invalid("<nil>", "", f'"{self.path}" {text}')
+
+
+def _at_most(most: int) -> str:
+    return f"must have at most {most} item{'' if most == 1 else 's'}"
+
+
+def _out_of_range(schema: Schema, value: float) -> str | None:
+    """The type and format that a number does not fit into; nothing where it does."""
+    kind, form = schema.get("type"), schema.get("format")
+    if kind == "integer":
+        bounds = _BOUNDS.get(form or "", _BOUNDS["int64"])
+        fits = float(value).is_integer() and int(value) in bounds
+    elif kind == "number":
+        fits = form != "float" or abs(value) <= _FLOAT_MAX
+    else:
+        return None
+    if fits:
+        return None
+    return f"{kind} with format {form}" if form else f"{kind} (default format)"
 
 
 def type_of(value: Any) -> str:
@@ -288,12 +318,13 @@ def _key(schema: Schema, item: Any) -> bytes | None:
 
 
 def _repeated(items: Sequence[Any]) -> Iterator[int]:
-    seen = set()
+    """Where a value stands for the second time; a third is not told."""
+    seen: dict[bytes, int] = {}
     for index, item in enumerate(items):
         mark = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
-        if mark in seen:
+        seen[mark] = seen.get(mark, 0) + 1
+        if seen[mark] == 2:
             yield index
-        seen.add(mark)
 
 
 # --- lists that are sets or maps ---
