@@ -56,12 +56,12 @@ def _validate(path: str, found: dict[str, Any]) -> list[FieldError]:
     api_version, kind = found.get("apiVersion"), found.get("kind")
     if not api_version:
         why = "must not be empty"
-        errors.append(invalid(f"{path}.apiVersion", "", why) if api_version == "" else required(f"{path}.apiVersion", why))
+        errors.append(invalid(f"{path}.apiVersion", "", why) if api_version == "" else required(f"{path}.apiVersion"))
     elif not isinstance(api_version, str) or api_version.count("/") > 1:
         errors.append(invalid(f"{path}.apiVersion", api_version, f"unexpected GroupVersion string: {api_version}"))
     if not kind:
         why = "must not be empty"
-        errors.append(invalid(f"{path}.kind", "", why) if kind == "" else required(f"{path}.kind", why))
+        errors.append(invalid(f"{path}.kind", "", why) if kind == "" else required(f"{path}.kind"))
     elif complaints := names.dns1035_label(str(kind).lower()):
         why = f"may have mixed case, but should otherwise match: {','.join(complaints)}"
         errors.append(invalid(f"{path}.kind", kind, why))

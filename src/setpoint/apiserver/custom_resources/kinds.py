@@ -17,7 +17,7 @@ from setpoint.api.machinery.jsonpath import JsonPath
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.schema.structural import compile_schema
 from setpoint.api.machinery.schema.trees import Pack
-from setpoint.api.machinery.status import forbidden_object
+from setpoint.api.machinery.status import StatusError, forbidden_object
 from setpoint.apiserver.custom_resources import codec, columns, scale
 from setpoint.apiserver.custom_resources.strategy import CustomStatusStrategy, CustomStrategy, Selectable
 from setpoint.apiserver.custom_resources.validation import Validator
@@ -44,6 +44,7 @@ class Kind:
         self.storage = next(version["name"] for version in self.versions if version.get("storage"))
         self.stored = f"{self.group}/{self.storage}"
         self.schemas = {f"{self.group}/{version['name']}": _schema(version) for version in self.versions}
+        self.by_webhook = (self.spec.get("conversion") or {}).get("strategy") == "Webhook"
         self.terminating = is_true(definition, "Terminating")
         self._pack = pack
         self._nodes: dict[str, Node] = {}
@@ -55,6 +56,9 @@ class Kind:
         return sorted((version["name"] for version in self.versions if version.get("served")), key=priority)
 
     def convert(self, obj: Object, wanted: str) -> Object:
+        if self.by_webhook:
+            message = f"conversion webhook for {obj['apiVersion']}, Kind={obj['kind']} failed: webhooks are not called yet"
+            raise StatusError(500, "", message)
         return codec.relabelled(obj, wanted)
 
     def node(self, version: str) -> Node:

@@ -198,7 +198,7 @@ class Check:
     def _enum(self, value: Any, result: Result) -> None:
         allowed = self.schema.get("enum")
         if allowed is not None and not (value is None and self.schema.get("nullable")):
-            if any(equal(value, each) for each in allowed):
+            if any(_is_allowed(value, each) for each in allowed):
                 return
             words = [each if isinstance(each, str) else orjson.dumps(each).decode() for each in allowed]
             result.errors.append(not_supported(self._field, value, words))
@@ -239,6 +239,13 @@ class Check:
 
     def _whole(self, text: str) -> FieldError:
         return invalid("<nil>", "", f'"{self.path}" {text}')
+
+
+def _is_allowed(value: Any, each: Any) -> bool:
+    """Whether a value is one of an enumeration; Kubernetes makes a number one of the listed value's kind first."""
+    if type(value) is float and type(each) is int:
+        return int(value) == each
+    return equal(value, each)
 
 
 def _at_most(most: int) -> str:
