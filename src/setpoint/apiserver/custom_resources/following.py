@@ -7,7 +7,7 @@ in the order of its revision: status first (names, Established), then the kind i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -15,7 +15,7 @@ from setpoint.api.machinery.schema.trees import Pack
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.custom_resources import cleanup, naming
-from setpoint.apiserver.custom_resources.kinds import Kind, priority
+from setpoint.apiserver.custom_resources.priority import priority
 from setpoint.apiserver.generic_store.store import unavailable
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Request
@@ -24,6 +24,9 @@ from setpoint.kit.tasks import Tasks
 from setpoint.registry.apiextensions.conditions import is_true
 from setpoint.registry.resource import ServedResource
 from setpoint.storage.protocol import Lagged, Record, Unavailable
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.custom_resources.kinds import Kind
 
 log = logs.get_logger("apiserver.custom_resources")
 
@@ -148,6 +151,8 @@ class CustomResources:
         self._withdraw(key)
         if not is_true(definition, "Established"):
             return
+        from setpoint.apiserver.custom_resources.kinds import Kind  # a start without definitions needs none of it
+
         self._generation += 1
         names = definition["status"].get("acceptedNames") or definition["spec"]["names"]
         try:

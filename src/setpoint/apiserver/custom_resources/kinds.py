@@ -6,7 +6,6 @@ version is that version, with a codec that writes the definition's), and the row
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -19,6 +18,7 @@ from setpoint.api.machinery.schema.structural import compile_schema
 from setpoint.api.machinery.schema.trees import Pack
 from setpoint.api.machinery.status import StatusError, forbidden_object
 from setpoint.apiserver.custom_resources import codec, columns, scale
+from setpoint.apiserver.custom_resources.priority import priority
 from setpoint.apiserver.custom_resources.strategy import CustomStatusStrategy, CustomStrategy, Selectable
 from setpoint.apiserver.custom_resources.validation import Validator
 from setpoint.registry.apiextensions.conditions import is_true
@@ -29,7 +29,6 @@ Definition = Mapping[str, Any]
 
 _EVERYTHING: Mapping[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _PART = ("get", "patch", "update")
-_VERSION = re.compile(r"^v(\d+)(?:(alpha|beta)(\d+))?$")
 
 
 class Kind:
@@ -166,12 +165,3 @@ def _subresources(parts: Mapping[str, Any], strategy: CustomStrategy) -> Iterato
         yield Subresource("status", _PART, strategy=CustomStatusStrategy(strategy))
     if parts.get("scale") is not None:
         yield Subresource("scale", _PART, kind="Scale", group="autoscaling", version="v1")
-
-
-def priority(version: str) -> tuple[int, int, int, str]:
-    """A sort key: v2, v1, v2beta1, v1beta2, v1alpha1, and then other names by their letters."""
-    match = _VERSION.match(version)
-    if match is None:
-        return (3, 0, 0, version)
-    major, word, minor = match.groups()
-    return ({None: 0, "beta": 1, "alpha": 2}[word], -int(major), -int(minor or 0), "")

@@ -165,7 +165,7 @@ class Pack:
 
 
 class Stored:
-    """The trees of a minor; those that it lacks and objects are stored in (a newer version of the kind) are the default minor's."""
+    """A minor's trees; those that it lacks and objects are stored in (a newer version of the kind) are the default minor's."""
 
     def __init__(self, minor: str) -> None:
         self._own = load(minor)
