@@ -33,8 +33,8 @@ FILES = (
     "read",
     "read-tables",
     "read-discovery",
-    "controllers-rollout",
-    "scheduler",
+    "crd-schema",
+    "crd-behaviour",
 )
 BEGIN, END = "<!-- begin table -->", "<!-- end table -->"
 
