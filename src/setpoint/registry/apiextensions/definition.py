@@ -17,7 +17,7 @@ from setpoint.registry.apiextensions.conversion import validate_conversion
 from setpoint.registry.apiextensions.schemas import unrecognized_formats
 from setpoint.registry.apiextensions.versions import validate_parts, validate_versions
 from setpoint.registry.fields import Errors, immutable, one_of
-from setpoint.registry.spec_status import STATUS_METADATA, StatusStrategy, VersionedSpecStatusStrategy, fill
+from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy, fill
 from setpoint.registry.strategy import Context, Object
 
 _SCOPES = ("Cluster", "Namespaced")
@@ -192,12 +192,18 @@ def _approval_errors(obj: Object) -> Errors:
 
 
 def _validate_status(obj: Object, _old: Object) -> Errors:
-    status = obj.get("status") or {}
-    errors = _validate_names("status.acceptedNames", status.get("acceptedNames") or {})
-    versions = (obj.get("spec") or {}).get("versions") or ()
-    return errors + _stored("status.storedVersions", status.get("storedVersions"), versions)
+    """Names alone: what is stored may be set to anything, and is checked when the definition is written next."""
+    return _validate_names("status.acceptedNames", (obj.get("status") or {}).get("acceptedNames") or {})
+
+
+class _DefinitionStatusStrategy(StatusStrategy):
+    """The `status` endpoint. Labels and the like can be changed through it, though an apply there owns no metadata."""
+
+    def __init__(self) -> None:
+        super().__init__(DefinitionStrategy(), validate_status=_validate_status)
+        self.reset_fields = (("metadata",), ("spec",))
 
 
 def definition_status() -> StatusStrategy:
     """The `status` endpoint."""
-    return StatusStrategy(DefinitionStrategy(), keep_metadata=STATUS_METADATA, validate_status=_validate_status)
+    return _DefinitionStatusStrategy()
