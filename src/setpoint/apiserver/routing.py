@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from setpoint.api.machinery.status import StatusError, bad_request, method_not_allowed, not_found
+from setpoint.api.machinery.status import StatusError, bad_request, method_not_allowed, method_not_supported, not_found
 from setpoint.apiserver.request import Request
 from setpoint.registry.resource import ServedResource, Subresource
 
@@ -209,6 +209,8 @@ class Router:
             raise not_found(resource.group, resource.plural, info.name)
         if subresource is None or (info.rest and subresource.name != "proxy"):
             raise not_served()
+        if info.verb not in subresource.verbs and (resource := served.resource).extra.get("custom"):
+            raise method_not_supported(resource.group, resource.plural, info.verb)
         if info.verb not in subresource.verbs or request.method == "HEAD":
             raise method_not_allowed()
         return Target(info, served, subresource)

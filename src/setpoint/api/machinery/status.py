@@ -216,6 +216,13 @@ def method_not_allowed(group: str = "", resource: str = "") -> StatusError:
     )
 
 
+def method_not_supported(group: str, resource: str, verb: str) -> StatusError:
+    """405 in the words of the server of custom resources."""
+    name = f"{resource}.{group}" if group else resource
+    message = f'{verb} is not supported on resources of kind "{name}"'
+    return StatusError(405, "MethodNotAllowed", message, _details("", group, resource))
+
+
 def expired(message: str, continue_token: str = "") -> StatusError:
     return StatusError(410, "Expired", message, meta={"continue": continue_token} if continue_token else None)
 
