@@ -74,6 +74,7 @@ class Bodies:
             why = f"Object 'Kind' is missing in '{text}' ({text})"
             raise bad_request(f"the object provided is unrecognized (must be of type {resource.kind}): {why}")
         _check_kind(claims, resource, version)
+        _check_claimed_version(claims, api_version(resource, version))
         read = decode.WARN if validation == decode.STRICT else validation
         obj, complaints = self._decode(
             body, media, resource.extra["shallow"], resource.kind, api_version(resource, version), read
@@ -212,6 +213,13 @@ def _check_kind(obj: Any, resource: ServedResource, version: str) -> None:
         metadata = obj.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else ""
         raise invalid_object(resource.group, kind, str(name or ""), [invalid("kind", kind, f"must be {resource.kind}")])
+
+
+def _check_claimed_version(claims: Any, wanted: str) -> None:
+    """The reader of custom resources knows no scheme: a body of another version is one whether that exists or not. Raises 400."""
+    given = claims.get("apiVersion") if isinstance(claims, dict) else None
+    if isinstance(given, str) and given not in ("", wanted) and given.count("/") <= 1:
+        raise bad_request(f"the API version in the data ({given}) does not match the expected API version ({wanted})")
 
 
 def _check_version(obj: Any, resource: ServedResource, version: str) -> None:
