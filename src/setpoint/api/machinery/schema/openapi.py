@@ -80,9 +80,10 @@ def document_v3(pack: Pack, resources: Sequence[Published]) -> dict[str, Any]:
     """The document of one group and version."""
     schemas = Schemas(pack, V3, {resource.definition: resource for resource in resources if resource.schema is not None})
     paths = roots.items(_versions(resources), V3, schemas) | _paths(resources, V3, schemas)
+    custom = any(resource.schema is not None for resource in resources)
     return {
         "openapi": "3.0.0",
-        "info": _info(pack),
+        "info": _CUSTOM_INFO if custom else _info(pack),
         "paths": paths,
         "components": {"schemas": schemas.finished(), "securitySchemes": {"BearerToken": _BEARER}},
     }
@@ -124,6 +125,10 @@ def _versions(resources: Iterable[Published]) -> list[roots.Root]:
 
 
 _BEARER = {"description": "Bearer Token authentication", "type": "apiKey", "name": "authorization", "in": "header"}
+
+
+#: of the documents that are made from definitions
+_CUSTOM_INFO = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 
 
 def _info(pack: Pack) -> dict[str, str]:
