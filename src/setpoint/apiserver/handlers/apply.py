@@ -6,6 +6,8 @@ Source: apiserver `endpoints/handlers/patch.go` (applyPatcher), KEP-555.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from setpoint.api.machinery import decode
 from setpoint.api.machinery.fields.applying import kind_of, metadata_of
 from setpoint.api.machinery.status import StatusError, bad_request
@@ -22,7 +24,10 @@ async def handle(call: Call) -> Response:
     request, store, info = call.request, call.store, call.info
     options = write_options(request, "PatchOptions", apply=True)
     strategy = ownership.endpoint_strategy(call)
-    applied = read(call, options.validation)
+    found = _read(call)
+    applied, repeated = found.obj, found.warnings if options.validation != decode.IGNORE else []
+    if options.validation == decode.WARN:
+        call.warnings += repeated
     manager, force = manager_of(options, request), bool(options.force)
 
     configuration = updating.anew(applied, lambda: read(call, decode.IGNORE))
@@ -30,6 +35,8 @@ async def handle(call: Call) -> Response:
     def merge(live: Object | None) -> Object:
         merged = ownership.apply(call, live, configuration(), manager, force=force)
         merged = _converted(call, merged)
+        if options.validation == decode.STRICT:  # the schema's and the owners' complaints come before
+            _check_repeated(repeated)
         check_identity(call, merged)
         return call.bodies.complete(merged, call.resource, call.version, strategy, store.codec)
 
@@ -78,14 +85,25 @@ def _misfit(call: Call, merged: Object) -> str | None:
 
 def read(call: Call, validation: str) -> Object:
     """The applied configuration: YAML, of which JSON is a part. Repeated keys are treated as `validation` says. Raises 400."""
+    found = _read(call)
+    if validation == decode.STRICT:
+        _check_repeated(found.warnings)
+    if validation != decode.IGNORE:
+        call.warnings += found.warnings
+    return found.obj
+
+
+def _read(call: Call) -> decode.Decoded:
     try:
         found = decode.read(call.request.body, "application/yaml", None, validation=decode.WARN)
     except decode.DecodeError as error:
         raise bad_request(f"error decoding YAML: {error}") from error
-    if found.warnings and validation == decode.STRICT:
-        listed = "".join(f"\n  {warning}" for warning in found.warnings)
-        raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{listed}")
-    if validation != decode.IGNORE:
-        call.warnings += found.warnings
     decode.go_numbers(found.obj)
-    return found.obj
+    return found
+
+
+def _check_repeated(repeated: Sequence[str]) -> None:
+    """Raises 400 where keys stand twice."""
+    if repeated:
+        listed = "".join(f"\n  {warning}" for warning in repeated)
+        raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:{listed}")
