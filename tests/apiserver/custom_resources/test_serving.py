@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -245,3 +246,69 @@ async def test_definitions_are_served_after_a_restart(server: Server) -> None:
     await server.make(spec={"n": 1})
     await server.cluster.restart_api_server()
     assert (await server.json("GET", f"{_WIDGETS}/a"))["spec"] == {"n": 1}
+
+
+async def _watched(server: Server) -> AsyncIterator[bytes]:
+    stream = (await server.ask("GET", f"{_WIDGETS}?watch=1")).stream
+    assert stream is not None
+    return stream
+
+
+async def test_watches_end_with_the_definition(server: Server) -> None:
+    await server.define()
+    await server.make()
+    stream = await _watched(server)
+    assert b'"ADDED"' in await anext(stream)
+    await server.ask("DELETE", f"{_CRDS}/widgets.demo.test")
+    await server.cluster.clock.advance(2)
+    assert b'"DELETED"' in await asyncio.wait_for(anext(stream), 2)
+    with pytest.raises(StopAsyncIteration):
+        await asyncio.wait_for(anext(stream), 2)
+
+
+async def test_watches_end_when_the_schema_changes_and_not_with_labels(server: Server) -> None:
+    await server.define(_typed(n={"type": "integer"}))
+    await server.make()
+    stream = await _watched(server)
+    await anext(stream)
+    waiting = asyncio.ensure_future(anext(stream))
+    merge = "application/merge-patch+json"
+    definition = f"{_CRDS}/widgets.demo.test"
+    await server.ask("PATCH", definition, {"metadata": {"labels": {"a": "b"}}}, content_type=merge)
+    await server.cluster.clock.advance(1)
+    assert not waiting.done()
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": _ANYTHING}}
+    await server.ask("PATCH", definition, {"spec": {"versions": [version]}}, content_type=merge)
+    await server.cluster.clock.advance(1)
+    with pytest.raises(StopAsyncIteration):
+        await asyncio.wait_for(waiting, 2)
+
+
+async def test_a_body_of_another_version_is_refused_whether_that_exists_or_not(server: Server) -> None:
+    await server.define()
+    body = {"apiVersion": "demo.test/v7", "kind": "Gadget", "metadata": {"name": "a"}}
+    why = "the API version in the data (demo.test/v7) does not match the expected API version (demo.test/v1)"
+    assert (await server.json("POST", _WIDGETS, body))["message"] == why
+
+
+async def test_verbs_that_status_does_not_have(server: Server) -> None:
+    await server.define(_typed(n={"type": "integer"}), subresources={"status": {}})
+    await server.make()
+    refused = await server.json("DELETE", f"{_WIDGETS}/a/status")
+    assert refused["message"] == 'delete is not supported on resources of kind "widgets.demo.test"'
+    assert refused["details"] == {"group": "demo.test", "kind": "widgets"}
+
+
+async def test_an_apply_meets_the_schema_before_its_repeated_keys(server: Server) -> None:
+    await server.define(_typed(s={"type": "string"}))
+    sent = {"content-type": "application/apply-patch+yaml"}
+    query = {"fieldManager": ["one"], "fieldValidation": ["Strict"]}
+
+    async def apply(spec: str) -> Response:
+        text = f"apiVersion: demo.test/v1\nkind: Widget\nmetadata: {{name: a}}\nspec: {spec}\n"
+        pipeline = server.cluster._server.pipeline
+        return await pipeline.handle(Request("PATCH", f"{_WIDGETS}/a", query, sent, text.encode(), _USER))
+
+    assert (await apply("{s: a, s: b, q: 1}")).status == 500
+    assert (await apply("{s: a, s: b}")).status == 400
+    assert (await apply("{s: a}")).status == 201

@@ -48,6 +48,7 @@ class CustomResources:
         self.on_change: list[Callable[[], None]] = []
         self._definitions: dict[str, dict[str, Any]] = {}
         self._kinds: dict[str, Kind] = {}
+        self._watches: dict[str, set[Any]] = {}
         self._revision = 0
         self._generation = 0
 
@@ -105,6 +106,7 @@ class CustomResources:
         if record is None:
             self._definitions.pop(key, None)
             self._withdraw(key)
+            self._end_watches(key)
             self._changed()
             for other in list(self._definitions):  # names that were taken may be free now
                 await self._settle(other, tasks)
@@ -114,7 +116,16 @@ class CustomResources:
         if before is None or _shape(before) != _shape(definition):
             self._serve(key, definition)
             self._changed()
+        if before is not None and _looks(before) != _looks(definition):
+            self._end_watches(key)
         await self._settle(key, tasks)
+
+    def _end_watches(self, key: str) -> None:
+        """Watches do not outlive the definition that they began under; clients begin anew."""
+        for watch in list(self._watches.get(key, ())):
+            watch.end()
+        if key not in self._definitions:
+            self._watches.pop(key, None)
 
     async def _settle(self, key: str, tasks: Tasks) -> None:
         """Bring a definition's status to what it should be; begin to delete its objects where it is being deleted."""
@@ -156,7 +167,7 @@ class CustomResources:
         self._generation += 1
         names = definition["status"].get("acceptedNames") or definition["spec"]["names"]
         try:
-            kind = Kind(definition, names, self._pack, self._generation)
+            kind = Kind(definition, names, self._pack, self._generation, self._watches.setdefault(key, set()))
             rows = kind.rows
         except Exception:  # a definition that was let in and cannot be served must not keep the others away
             log.exception("a definition cannot be served", key=key)
@@ -171,6 +182,11 @@ class CustomResources:
         if kind is not None:
             for row in kind.rows.values():
                 self._pipeline.withdraw(row)
+
+
+def _looks(definition: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What objects look like: a definition that is only being deleted has not changed in this."""
+    return definition["spec"], (definition.get("status") or {}).get("acceptedNames")
 
 
 def _shape(definition: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -32,9 +32,12 @@ _PART = ("get", "patch", "update")
 
 
 class Kind:
-    """One definition, compiled. `names` are the accepted ones."""
+    """One definition, compiled. `names` are the accepted ones; `watches` gets every watch of its objects."""
 
-    def __init__(self, definition: Definition, names: Mapping[str, Any], pack: Pack, generation: int) -> None:
+    def __init__(
+        self, definition: Definition, names: Mapping[str, Any], pack: Pack, generation: int, watches: set[Any] | None = None
+    ) -> None:
+        self._watches = watches if watches is not None else set()
         self.spec: Mapping[str, Any] = definition["spec"]
         self.names = names
         self.generation = generation
@@ -127,6 +130,7 @@ class Kind:
         parts = version.get("subresources") or {}
         extra: dict[str, Any] = {
             "custom": True,
+            "watches": self._watches,
             "codec": lambda resource, _canonical: codec.CustomCodec(resource, self),
             "node": self.node,
             "shallow": self.shallow,

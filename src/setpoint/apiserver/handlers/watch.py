@@ -114,6 +114,8 @@ async def _run(
 ) -> AsyncGenerator[bytes, None]:
     timeout = options.timeout or _MIN_TIMEOUT * (1.0 + random.random())  # noqa: S311 - spreads re-lists, no secret
     pace = _Pace(call, timeout, bookmarks=options.bookmarks)
+    watches: set[_Pace] = call.resource.extra.get("watches", set())
+    watches.add(pace)
     try:
         if watch is None:
             watch = await _reach(call, pace, scope, after)
@@ -137,6 +139,7 @@ async def _run(
     except (Lagged, Unavailable):
         return  # the client lists again
     finally:
+        watches.discard(pace)
         pace.stop()
 
 
@@ -165,6 +168,12 @@ class _Pace:
 
     def left(self) -> float:
         return self._end - self._clock.monotonic()
+
+    def end(self) -> None:
+        """End the watch once it has sent what is ready: what it watches is no longer served as it was."""
+        self._end = self._clock.monotonic()
+        if self._scope is not None:
+            self._scope.reschedule(asyncio.get_running_loop().time())
 
     def over(self) -> bool:
         return self.left() <= 0
