@@ -79,7 +79,7 @@ class Bodies:
         obj, complaints = self._decode(
             body, media, resource.extra["shallow"], resource.kind, api_version(resource, version), read
         )
-        complaints = _in_order(complaints + self._pruned(obj, resource, version))
+        complaints = _in_order(complaints, self._pruned(obj, resource, version))
         if complaints and validation == decode.STRICT:
             text = f"strict decoding error: {', '.join(complaints)}"
             raise bad_request(f'{resource.kind} in version "{version}" cannot be handled as a {resource.kind}: {text}')
@@ -87,10 +87,11 @@ class Bodies:
 
     @staticmethod
     def _pruned(obj: Object, resource: ServedResource, version: str) -> list[str]:
-        """Drop what a custom kind's schema does not know; the complaints about it."""
+        """Drop what a custom kind's schema does not know, then what embedded metadata may not have; the complaints about it."""
         from setpoint.api.machinery.schema.pruning import prune
 
-        return [f'unknown field "{path}"' for path in prune(obj, resource.extra["schema_of"](version))]
+        paths = prune(obj, resource.extra["schema_of"](version))
+        return [f'unknown field "{path}"' for path in paths + resource.extra["settle_embedded"](obj)]
 
     def decode_as(
         self, body: bytes, media: str, definition: str, kind: str, wanted: str, validation: str
@@ -150,7 +151,7 @@ class Bodies:
             raise _invalid_result(patched, current, node, patch, str(error)) from error
         complaints = repeated + decoded.warnings
         if "schema_of" in resource.extra:
-            complaints = _in_order(complaints + self._pruned(decoded.obj, resource, version))
+            complaints = _in_order(complaints, self._pruned(decoded.obj, resource, version))
         if complaints and validation == decode.STRICT:
             raise _invalid_result(patched, current, node, patch, f"strict decoding error: {', '.join(complaints)}")
         obj = _complete(decoded.obj, kind, wanted)
@@ -187,10 +188,10 @@ class Bodies:
         return obj
 
 
-def _in_order(complaints: list[str]) -> list[str]:
-    """Of a custom resource, what is repeated comes first, then what is unknown, sorted."""
+def _in_order(complaints: list[str], pruned: list[str]) -> list[str]:
+    """Of a custom resource, what is repeated comes first, then what metadata does not know, then what was pruned."""
     unknown = sorted(text for text in complaints if text.startswith("unknown field"))
-    return [text for text in complaints if not text.startswith("unknown field")] + unknown
+    return [text for text in complaints if not text.startswith("unknown field")] + unknown + pruned
 
 
 def _claims(body: bytes, media: str) -> Any:

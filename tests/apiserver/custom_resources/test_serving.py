@@ -312,3 +312,13 @@ async def test_an_apply_meets_the_schema_before_its_repeated_keys(server: Server
     assert (await apply("{s: a, s: b, q: 1}")).status == 500
     assert (await apply("{s: a, s: b}")).status == 400
     assert (await apply("{s: a}")).status == 201
+
+
+async def test_unknown_fields_of_embedded_metadata_come_last(server: Server) -> None:
+    fields = {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {"n": {"type": "integer"}}}
+    await server.define({"type": "object", "properties": {"t": fields}})
+    inner = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "odd": 1, "labels": None}, "zz": 1}
+    body = {"apiVersion": "demo.test/v1", "kind": "Widget", "metadata": {"name": "a", "odd": 1}, "aa": 1, "t": inner}
+    response = await server.ask("POST", _WIDGETS, body)
+    named = ("metadata.odd", "aa", "t.zz", "t.metadata.odd")
+    assert list(response.warnings) == [f'unknown field "{name}"' for name in named]

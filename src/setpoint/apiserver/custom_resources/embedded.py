@@ -29,15 +29,18 @@ def any_embedded(schema: Any) -> bool:
     return b'"x-kubernetes-embedded-resource"' in orjson.dumps(schema)
 
 
-def settle(obj: dict[str, Any], schema: Schema) -> None:
-    """Drop from embedded metadata what no metadata has. Raises 400 where it is none."""
+def settle(obj: dict[str, Any], schema: Schema) -> list[str]:
+    """Drop from embedded metadata what no metadata has; the paths of what was dropped, sorted. Raises 400 where it is none."""
+    unknown: list[str] = []
     for path, found in _embedded(obj, schema, ""):
         metadata = found.get("metadata")
         if metadata is not None and not isinstance(metadata, dict):
             raise _no_metadata(obj, f"{path}.metadata", metadata)
         if isinstance(metadata, dict):
+            unknown += [f"{path}.metadata.{name}" for name in metadata if name not in _KNOWN]
             for name in [name for name, value in metadata.items() if name not in _KNOWN or value is None]:
                 del metadata[name]
+    return sorted(unknown)
 
 
 def _no_metadata(obj: dict[str, Any], path: str, value: Any) -> StatusError:

@@ -103,7 +103,7 @@ class Kind:
             table=columns.table_of(version.get("additionalPrinterColumns")),
             storage=name,
             list_kind=given.get("listKind") or f"{given['kind']}List",
-            extra=self._extra(version),
+            extra=self._extra(version, validator),
         )
 
     async def _refuse(self, context: Context, _obj: Object, _old: Object | None) -> None:
@@ -126,7 +126,7 @@ class Kind:
         ]
         return f"{text}; use {self.group}/{min(better, key=priority)} {kind}" if better else text
 
-    def _extra(self, version: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _extra(self, version: Mapping[str, Any], validator: Validator) -> Mapping[str, Any]:
         parts = version.get("subresources") or {}
         extra: dict[str, Any] = {
             "custom": True,
@@ -134,6 +134,7 @@ class Kind:
             "codec": lambda resource, _canonical: codec.CustomCodec(resource, self),
             "node": self.node,
             "shallow": self.shallow,
+            "settle_embedded": validator.settle_embedded,
             "schema_of": lambda name: self.schemas[f"{self.group}/{name}"],
             "schemas": {each["name"]: self.schemas[f"{self.group}/{each['name']}"] for each in self.versions},
             "deprecations": {version["name"]: self._deprecation(version)},

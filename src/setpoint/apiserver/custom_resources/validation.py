@@ -37,10 +37,9 @@ class Validator:
         self._compiled = False
         self._embeds = embedded.any_embedded(schema)
 
-    def settle_embedded(self, obj: Object) -> None:
-        """Give the metadata of embedded resources the form that metadata has."""
-        if self._embeds:
-            embedded.settle(obj, self.schema)
+    def settle_embedded(self, obj: Object) -> list[str]:
+        """Give the metadata of embedded resources the form that metadata has; the paths of what was dropped."""
+        return embedded.settle(obj, self.schema) if self._embeds else []
 
     def validate(self, obj: Object) -> list[FieldError]:
         errors = validating.validate(obj, self.schema)
