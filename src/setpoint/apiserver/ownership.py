@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from setpoint.api.machinery import decode, fields
-from setpoint.api.machinery.fields.tracking import Write
+from setpoint.api.machinery.fields.tracking import Convert, Write
+from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.registry.strategy import Object, Strategy
@@ -54,7 +55,8 @@ def _own(call: Call, obj: Object, old: Object | None, manager: str, strategy: St
     if node is None:
         obj["metadata"].pop("managedFields", None)
         return
-    _track(call, obj, old, node, _write(call, manager, strategy))
+    convert = _unpruned(call) if call.resource.extra.get("custom") else _converter(call)
+    _track(call, obj, old, node, _write(call, manager, strategy, convert))
     if decode.holds_empty_list(call.request.body):
         call.store.canonical(obj)
 
@@ -73,7 +75,7 @@ def _track(call: Call, obj: Object, old: Object | None, node: Any, write: Write)
             obj["metadata"]["managedFields"] = entries
 
 
-def _converter(call: Call) -> Callable[[Object, str], tuple[Object, Any] | None] | None:
+def _converter(call: Call) -> Convert | None:
     """Objects in the versions of older entries; None where the resource has but one version."""
     resource, codec = call.resource, call.store.codec
     if len(resource.versions) == 1 and not resource.stored_api_version:
@@ -89,14 +91,36 @@ def _converter(call: Call) -> Callable[[Object, str], tuple[Object, Any] | None]
     return convert
 
 
+def _unpruned(call: Call) -> Convert | None:
+    """The same of a custom resource that is updated: conversions are not pruned here, and what does not fit then is an error."""
+    resource = call.resource
+    if len(resource.versions) == 1:
+        return None
+    versions = {api_version(resource, version): version for version in resource.versions}
+
+    def convert(obj: Object, wanted: str) -> tuple[Object, Any] | None:
+        if wanted not in versions:
+            return None
+        try:
+            converted = resource.extra["convert"](obj, wanted)
+        except StatusError as error:
+            raise fields.Misfit(wanted) from error
+        node = call.bodies.node(resource, versions[wanted])
+        if not fields.fits(converted, node):
+            raise fields.Misfit(wanted)
+        return converted, node
+
+    return convert
+
+
 def apply(call: Call, live: Object | None, applied: Object, manager: str, *, force: bool) -> Object:
     """Server-side apply of a configuration to an object in the version of the URL. Raises 400, 409, 500."""
     resource, version = call.resource, call.version
     node = call.bodies.node(resource, version)
-    return fields.apply(live, applied, node, _write(call, manager, endpoint_strategy(call)), force=force)
+    return fields.apply(live, applied, node, _write(call, manager, endpoint_strategy(call), _converter(call)), force=force)
 
 
-def _write(call: Call, manager: str, strategy: Strategy) -> Write:
+def _write(call: Call, manager: str, strategy: Strategy, convert: Convert | None) -> Write:
     return Write(
         manager=manager,
         api_version=api_version(call.resource, call.version),
@@ -104,5 +128,5 @@ def _write(call: Call, manager: str, strategy: Strategy) -> Write:
         kind=call.resource.kind,
         subresource=call.info.subresource,
         reset=strategy.reset_fields,
-        convert=_converter(call),
+        convert=convert,
     )

@@ -322,3 +322,22 @@ async def test_unknown_fields_of_embedded_metadata_come_last(server: Server) -> 
     response = await server.ask("POST", _WIDGETS, body)
     named = ("metadata.odd", "aa", "t.zz", "t.metadata.odd")
     assert list(response.warnings) == [f'unknown field "{name}"' for name in named]
+
+
+async def test_ownership_is_forgotten_where_another_owners_version_lacks_a_field(server: Server) -> None:
+    """Owners are compared in their own versions, whose conversions are not pruned: what does not fit ends the tracking."""
+    await server.define(_typed(a={"type": "string"}))
+    later = {"name": "v2", "served": True, "storage": False}
+    schemas = [_typed(a={"type": "string"}), _typed(a={"type": "string"}, c={"type": "string"})]
+    one = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schemas[0]}}
+    versions = [one, {**later, "schema": {"openAPIV3Schema": schemas[1]}}]
+    merge = "application/merge-patch+json"
+    await server.ask("PATCH", f"{_CRDS}/widgets.demo.test", {"spec": {"versions": versions}}, content_type=merge)
+    await server.cluster.clock.advance(1)
+    await server.make(spec={"a": "x"})
+    path = f"{_WIDGETS.replace('/v1/', '/v2/')}/a"
+    changed = await server.json("PATCH", path, {"spec": {"a": "y"}}, content_type=merge)
+    assert [entry["apiVersion"] for entry in changed["metadata"]["managedFields"]] == ["demo.test/v1", "demo.test/v2"]
+    changed = await server.json("PATCH", path, {"spec": {"c": "new"}}, content_type=merge)
+    assert changed["spec"] == {"a": "y"}
+    assert "managedFields" not in changed["metadata"]

@@ -134,6 +134,7 @@ class Kind:
             "codec": lambda resource, _canonical: codec.CustomCodec(resource, self),
             "node": self.node,
             "shallow": self.shallow,
+            "convert": self.convert,
             "settle_embedded": validator.settle_embedded,
             "schema_of": lambda name: self.schemas[f"{self.group}/{name}"],
             "schemas": {each["name"]: self.schemas[f"{self.group}/{each['name']}"] for each in self.versions},

@@ -10,6 +10,7 @@ Source: apimachinery `util/managedfields` and structured-merge-diff (KEP 555), w
 
 from setpoint.api.machinery.fields.applying import apply
 from setpoint.api.machinery.fields.managed import keep_times
-from setpoint.api.machinery.fields.tracking import Write, update
+from setpoint.api.machinery.fields.tracking import Misfit, Write, update
+from setpoint.api.machinery.fields.typed import fits
 
-__all__ = ["Write", "apply", "keep_times", "update"]
+__all__ = ["Misfit", "Write", "apply", "fits", "keep_times", "update"]

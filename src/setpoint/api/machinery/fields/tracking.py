@@ -25,7 +25,7 @@ from setpoint.api.machinery.schema.node import Node
 
 Json = dict[str, Any]
 Paths = tuple[tuple[str, ...], ...]
-#: an object in another version with that version's schema; None for a version that is no longer served
+#: an object in another version with that version's schema; None for a version that is no longer served. May raise `Misfit`
 Convert = Callable[[Json, str], tuple[Json, Node] | None]
 
 _UNOWNED = (
@@ -45,6 +45,10 @@ STRIPPED = sets.union(
 )
 
 paths_set = lru_cache(maxsize=256)(sets.of_paths)
+
+
+class Misfit(ValueError):
+    """An object does not fit the schema of another version, in which somebody owns a part of it."""
 
 
 class Write(Struct, frozen=True):
@@ -77,12 +81,19 @@ class Write(Struct, frozen=True):
 
 
 def update(old: Json | None, new: Json, node: Node, write: Write) -> None:
-    """Set `new["metadata"]["managedFields"]`, or remove it where nothing is tracked.
+    """Set `new["metadata"]["managedFields"]`, or remove it where nothing is tracked, or cannot be.
 
     `old` is None for a create. Both objects are in the stored form of the write's version, of which `node` is the schema.
     """
+    sent = new["metadata"].pop("managedFields", None)
+    try:
+        _update(old, new, sent, node, write)
+    except Misfit:
+        new["metadata"].pop("managedFields", None)
+
+
+def _update(old: Json | None, new: Json, sent: Any, node: Node, write: Write) -> None:
     metadata = new["metadata"]
-    sent = metadata.pop("managedFields", None)
     if old is None:
         taken = sets.difference(sets.without(created(root(node), node, new), write.ignored), STRIPPED)
         if taken:

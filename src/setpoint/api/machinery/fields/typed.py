@@ -14,6 +14,8 @@ from setpoint.api.machinery.fields.shape import FREE, KEYED, SET, Shape, of
 from setpoint.api.machinery.patch.json_values import go_print, go_type
 from setpoint.api.machinery.schema.node import Node
 
+_STANDARD = frozenset(("apiVersion", "kind", "metadata"))
+
 Complaints = list[tuple[str, str]]
 
 
@@ -29,6 +31,11 @@ def complaints(shape: Shape, value: Any, path: str = "") -> Complaints:
             return _list(shape, node, value, path)
         case _:
             return _scalar(node.kind, value, path)
+
+
+def fits(value: Any, node: Node) -> bool:
+    """Whether a custom object, whose metadata is taken as fitting, fits a schema."""
+    return not complaints(of(node), {name: found for name, found in value.items() if name not in _STANDARD})
 
 
 def message(found: Complaints) -> str:
