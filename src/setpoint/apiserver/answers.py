@@ -8,7 +8,7 @@ import orjson
 
 from setpoint.api.machinery.status import StatusError, not_acceptable
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.negotiation import JSON, YAML, Form
+from setpoint.apiserver.negotiation import JSON, PROTOBUF, YAML, Form
 from setpoint.apiserver.request import JSON_HEADERS, Request, Response, error_response
 from setpoint.storage.protocol import Record
 
@@ -98,7 +98,11 @@ def error_answer(request: Request, error: StatusError, warnings: list[str] | Non
 
     form = for_error(request)
     response = error_response(error)
-    if form.media == YAML or form.pretty:
+    if form.media == PROTOBUF:
+        from setpoint.api.machinery import protobuf_status
+
+        response = Response(error.code, {**response.headers, **headers(form)}, protobuf_status.encode(error.status()))
+    elif form.media == YAML or form.pretty:
         response = Response(error.code, {**response.headers, **headers(form)}, encode(error.status(), form))
     response.warnings = warnings or ()
     return response

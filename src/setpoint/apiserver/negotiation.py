@@ -76,7 +76,21 @@ def _negotiate(accept: str, kinds: tuple[str, ...], stream: bool, collection: bo
         form = _form(clause, kinds, stream)
         if form is not None:
             return form
-    raise not_acceptable("only the following media types are accepted: " + ", ".join(_STREAMS if stream else _OFFERED))
+    raise _none_accepted(stream=stream)
+
+
+def check_known(request: Request, *, stream: bool = False) -> None:
+    """Refuse an Accept header of unknown types alone as the server of custom resources does, which has no go-restful before it.
+
+    Raises 406.
+    """
+    accept = request.headers.get("accept", "")
+    if accept and not any(clause.media in ("*/*", *_OFFERED) for clause in _clauses(accept)):
+        raise _none_accepted(stream=stream)
+
+
+def _none_accepted(*, stream: bool) -> StatusError:
+    return not_acceptable("only the following media types are accepted: " + ", ".join(_STREAMS if stream else _OFFERED))
 
 
 def _form(clause: _Clause, kinds: tuple[str, ...], stream: bool) -> Form | None:
@@ -100,7 +114,10 @@ def _wants_pretty(request: Request) -> bool:
 
 
 def for_error(request: Request) -> Form:
-    """The form of a refusal: what was accepted if that can be said, else JSON."""
+    """The form of a refusal: what was accepted if that can be said, else JSON. It can be protobuf, which nothing else is."""
+    accept = request.headers.get("accept", "")
+    if accept.startswith(PROTOBUF) and all(clause.media == PROTOBUF for clause in _clauses(accept)):
+        return Form(PROTOBUF)
     try:
         return accepted(request)
     except StatusError:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
-from setpoint.apiserver import answers
+from setpoint.apiserver import answers, negotiation
 from setpoint.apiserver.authorization import not_impersonating
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
@@ -201,6 +201,8 @@ class Pipeline:
         target = self.router.target(request, info)
         if target.served.deprecation:
             warnings.append(target.served.deprecation)
+        if target.served.resource.extra.get("custom"):
+            negotiation.check_known(request, stream=info.verb == "watch")
         call = Call(request, info, target.served, self, target.subresource, warnings=warnings)
         handler = self._handler(call)
         if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:

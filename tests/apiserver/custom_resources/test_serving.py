@@ -341,3 +341,15 @@ async def test_ownership_is_forgotten_where_another_owners_version_lacks_a_field
     changed = await server.json("PATCH", path, {"spec": {"c": "new"}}, content_type=merge)
     assert changed["spec"] == {"a": "y"}
     assert "managedFields" not in changed["metadata"]
+
+
+async def test_answers_in_protobuf_are_refused_in_protobuf(server: Server) -> None:
+    await server.define()
+    await server.make()
+    refused = await server.ask("GET", f"{_WIDGETS}/a", accept="application/vnd.kubernetes.protobuf")
+    assert (refused.status, refused.headers["Content-Type"]) == (406, "application/vnd.kubernetes.protobuf")
+    assert refused.body is not None
+    assert refused.body.startswith(b"k8s\x00")
+    unknown = await server.json("GET", f"{_WIDGETS}/a", accept="text/html")
+    assert unknown["message"].startswith("only the following media types are accepted: application/json, ")
+    assert "details" not in unknown
