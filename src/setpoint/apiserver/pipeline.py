@@ -205,6 +205,9 @@ class Pipeline:
             negotiation.check_known(request, stream=info.verb == "watch")
         call = Call(request, info, target.served, self, target.subresource, warnings=warnings)
         handler = self._handler(call)
+        around: Callable[[Handler], Handler] | None = target.served.resource.extra.get("around")
+        if around is not None:
+            handler = around(handler)
         if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:
             return await handler(call)
         if info.verb == "get" and not info.subresource:

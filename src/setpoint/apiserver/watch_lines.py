@@ -74,9 +74,7 @@ class Lines:
         previous = event.previous
         if previous is None:
             raise AssertionError("a deletion without a previous state")
-        obj = orjson.loads(previous.value)
-        obj["metadata"]["resourceVersion"] = str(event.revision)
-        return Record(event.key, orjson.dumps(obj), event.revision, previous.created, previous.selection)
+        return self._codec.deleted(previous, event.revision)
 
     def _object(self, record: Record) -> bytes:
         form = self._form

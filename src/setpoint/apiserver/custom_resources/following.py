@@ -167,7 +167,8 @@ class CustomResources:
         self._generation += 1
         names = definition["status"].get("acceptedNames") or definition["spec"]["names"]
         try:
-            kind = Kind(definition, names, self._pack, self._generation, self._watches.setdefault(key, set()))
+            watches = self._watches.setdefault(key, set())
+            kind = Kind(definition, names, self._pack, self._generation, self._pipeline.store, watches)
             rows = kind.rows
         except Exception:  # a definition that was let in and cannot be served must not keep the others away
             log.exception("a definition cannot be served", key=key)

@@ -6,8 +6,8 @@ version is that version, with a codec that writes the definition's), and the row
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from msgspec import structs
@@ -16,16 +16,22 @@ from setpoint.api.machinery.jsonpath import JsonPath
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.schema.structural import compile_schema
 from setpoint.api.machinery.schema.trees import Pack
-from setpoint.api.machinery.status import StatusError, forbidden_object
+from setpoint.api.machinery.status import forbidden_object
 from setpoint.apiserver.custom_resources import codec, columns, scale
+from setpoint.apiserver.custom_resources.conversion import Converter, in_rounds, known
+from setpoint.apiserver.custom_resources.converting_store import ConvertingStore
 from setpoint.apiserver.custom_resources.priority import priority
 from setpoint.apiserver.custom_resources.strategy import CustomStatusStrategy, CustomStrategy, Selectable
 from setpoint.apiserver.custom_resources.validation import Validator
+from setpoint.apiserver.custom_resources.webhook_call import WebhookCall
+from setpoint.apiserver.custom_resources.webhook_codec import WebhookCodec
 from setpoint.registry.apiextensions.conditions import is_true
 from setpoint.registry.resource import ServedResource, Subresource
 from setpoint.registry.strategy import Context, Object
+from setpoint.storage.protocol import Store
 
 Definition = Mapping[str, Any]
+Handle = Callable[[Any], Awaitable[Any]]
 
 _EVERYTHING: Mapping[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _PART = ("get", "patch", "update")
@@ -35,7 +41,13 @@ class Kind:
     """One definition, compiled. `names` are the accepted ones; `watches` gets every watch of its objects."""
 
     def __init__(
-        self, definition: Definition, names: Mapping[str, Any], pack: Pack, generation: int, watches: set[Any] | None = None
+        self,
+        definition: Definition,
+        names: Mapping[str, Any],
+        pack: Pack,
+        generation: int,
+        store: Store,
+        watches: set[Any] | None = None,
     ) -> None:
         self._watches = watches if watches is not None else set()
         self.spec: Mapping[str, Any] = definition["spec"]
@@ -46,7 +58,7 @@ class Kind:
         self.storage = next(version["name"] for version in self.versions if version.get("storage"))
         self.stored = f"{self.group}/{self.storage}"
         self.schemas = {f"{self.group}/{version['name']}": _schema(version) for version in self.versions}
-        self.by_webhook = (self.spec.get("conversion") or {}).get("strategy") == "Webhook"
+        self.converter = _converter(self.spec.get("conversion") or {}, store)
         self.terminating = is_true(definition, "Terminating")
         self._pack = pack
         self._nodes: dict[str, Node] = {}
@@ -58,9 +70,9 @@ class Kind:
         return sorted((version["name"] for version in self.versions if version.get("served")), key=priority)
 
     def convert(self, obj: Object, wanted: str) -> Object:
-        if self.by_webhook:
-            message = f"conversion webhook for {obj['apiVersion']}, Kind={obj['kind']} failed: webhooks are not called yet"
-            raise StatusError(500, "", message)
+        """An object in another version. Raises NeedsConversion where a webhook is to be asked first."""
+        if self.converter is not None:
+            return known(obj, wanted)
         return codec.relabelled(obj, wanted)
 
     def node(self, version: str) -> Node:
@@ -111,6 +123,24 @@ class Kind:
         why = "create not allowed while custom resource definition is terminating"
         raise forbidden_object(self.group, self.names["plural"], context.name, why)
 
+    def _reading(self) -> Mapping[str, Any]:
+        """What pipeline and stores read and write by."""
+        converter = self.converter
+        if converter is None:
+            return {"codec": lambda resource, _canonical: codec.CustomCodec(resource, self)}
+
+        def around(handler: Handle) -> Handle:
+            async def handle(call: Any) -> Any:
+                return await in_rounds(converter, partial(handler, call))
+
+            return handle
+
+        return {
+            "codec": lambda resource, _canonical: WebhookCodec(resource, self, converter),
+            "store": ConvertingStore,
+            "around": around,
+        }
+
     def _deprecation(self, version: Mapping[str, Any]) -> str:
         """What answers about a version warn of: its own words, or the newest version to use instead."""
         if not version.get("deprecated"):
@@ -131,7 +161,7 @@ class Kind:
         extra: dict[str, Any] = {
             "custom": True,
             "watches": self._watches,
-            "codec": lambda resource, _canonical: codec.CustomCodec(resource, self),
+            **self._reading(),
             "node": self.node,
             "shallow": self.shallow,
             "convert": self.convert,
@@ -145,6 +175,13 @@ class Kind:
         if parts.get("scale"):
             extra["handlers"] = {"scale": scale.Scaling(parts["scale"]).handle}
         return extra
+
+
+def _converter(conversion: Mapping[str, Any], store: Store) -> Converter | None:
+    if conversion.get("strategy") != "Webhook":
+        return None
+    webhook = conversion.get("webhook") or {}
+    return Converter(webhook.get("conversionReviewVersions") or (), WebhookCall(webhook.get("clientConfig") or {}, store))
 
 
 def _newer(one: str, other: str) -> bool:

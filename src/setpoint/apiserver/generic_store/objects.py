@@ -73,6 +73,10 @@ class Codec:
         """What the store calls with the revision that a write of `obj` gets."""
         return encoder(strategy, obj)
 
+    def deleted(self, previous: Record, revision: int) -> Record:
+        """The last state of an object with the version of its deletion (B04)."""
+        return Record(previous.key, stamped(previous.value, revision), revision, previous.created, previous.selection)
+
     def selection(self, record: Record) -> Selection:
         """What selectors look at; computed when the store read the record from disk."""
         if record.selection is None:
@@ -119,6 +123,13 @@ class Codec:
             obj = self.resource.convert(obj, wanted)
         changed = ordered(obj, self.resource.kind, wanted)
         return self._canonical(changed, wanted) if self._canonical is not None else changed
+
+
+def stamped(value: bytes, revision: int) -> bytes:
+    """An object's JSON with another resourceVersion."""
+    obj = orjson.loads(value)
+    obj["metadata"]["resourceVersion"] = str(revision)
+    return orjson.dumps(obj)
 
 
 def api_version(resource: ServedResource, version: str) -> str:

@@ -60,7 +60,8 @@ class GenericStore:
         self._plain = _is_plain(resource.strategy)
         make: Callable[..., Codec] = resource.extra.get("codec", Codec)
         self.codec = make(resource, canonical)
-        self.store = store
+        wrap = resource.extra.get("store")  # what its codec must wait for
+        self.store: Store = store if wrap is None else wrap(store, self.codec)
         self.clock = clock
         self.admission = admission
         self.given_canonical = canonical

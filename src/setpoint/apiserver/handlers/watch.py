@@ -138,6 +138,8 @@ async def _run(
                     yield chunk
     except (Lagged, Unavailable):
         return  # the client lists again
+    except StatusError as error:  # what was to be shown cannot be converted
+        yield lines.error(error)
     finally:
         watches.discard(pace)
         pace.stop()
