@@ -280,10 +280,26 @@ def _slice(port: int) -> Any:
     return lambda _revision: Encoded(orjson.dumps({"kind": "EndpointSlice", "apiVersion": "discovery.k8s.io/v1", **body}))
 
 
-async def test_an_unreachable_or_untrusted_webhook(server: Server) -> None:
-    server.bundle, right = "", server.bundle
+async def test_an_unreachable_webhook(server: Server) -> None:
     await server.define(url="https://127.0.0.1:1/convert")
     await server.make("v1", "a", host="a", port="1")
     text = 'Post "https://127.0.0.1:1/convert?timeout=30s": dial tcp 127.0.0.1:1: connect: connection refused'
     assert (await server.json("GET", f"{_V2}/a"))["message"] == _FAILED.format("v1") + text
-    assert right
+
+
+async def test_an_untrusted_webhook(server: Server, tmp_path: Path) -> None:
+    _, server.bundle = _certificate(tmp_path)
+    await server.define()
+    await server.make("v1", "a", host="a", port="1")
+    text = f'Post "https://127.0.0.1:{server.port}/convert?timeout=30s": tls: failed to verify certificate: '
+    assert (await server.json("GET", f"{_V2}/a"))["message"].startswith(_FAILED.format("v1") + text)
+    assert server.hook.calls == []
+
+
+async def test_tables_and_metadata_in_the_other_version(server: Server) -> None:
+    await server.define()
+    await server.make("v1", "a", host="a", port="1")
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    request = Request("GET", _V2, {"includeObject": ["Object"]}, {"accept": table}, b"", _USER)
+    found = orjson.loads((await server.cluster._server.pipeline.handle(request)).body or b"")
+    assert [row["object"]["spec"] for row in found["rows"]] == [{"address": "a:1"}]

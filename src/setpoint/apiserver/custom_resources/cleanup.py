@@ -107,7 +107,9 @@ class Cleanup:
         """Ask every object to go; raises StatusError where one cannot be asked."""
         spec = definition["spec"]
         group, plural = spec["group"], spec["names"]["plural"]
-        version = next((each["name"] for each in spec["versions"] if each.get("served")), None)
+        served = [each for each in spec["versions"] if each.get("served")]
+        served.sort(key=lambda each: not each.get("storage"))  # which no webhook has to convert
+        version = served[0]["name"] if served else None
         page = await self._pipeline.store.list(f"{self._name}/")
         for record in page.records:
             if orjson.loads(record.value)["metadata"].get("deletionTimestamp"):

@@ -7,7 +7,7 @@ version is that version, with a codec that writes the definition's), and the row
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from msgspec import structs
@@ -131,7 +131,13 @@ class Kind:
 
         def around(handler: Handle) -> Handle:
             async def handle(call: Any) -> Any:
-                return await in_rounds(converter, partial(handler, call))
+                held = len(call.warnings)
+
+                async def once() -> Any:
+                    del call.warnings[held:]
+                    return await handler(call)
+
+                return await in_rounds(converter, once)
 
             return handle
 
