@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
+from setpoint.registry.apiextensions.approval import is_url
 from setpoint.registry.apiextensions.conditions import is_true, with_condition
 
 Definition = Mapping[str, Any]
@@ -95,14 +95,13 @@ def _approval(definition: Definition) -> dict[str, str] | None:
     if not any(group == domain or group.endswith(f".{domain}") for domain in _PROTECTED):
         return None
     word = (definition["metadata"].get("annotations") or {}).get(_APPROVAL, "")
-    parts = urlsplit(word)
     intro = f'protected groups must have approval annotation "{_APPROVAL}"'
     see = "see https://github.com/kubernetes/enhancements/pull/1111"
     if not word:
         found = ("False", "MissingAnnotation", f"{intro}, {see}")
     elif word.startswith("unapproved"):
         found = ("False", "UnapprovedAnnotation", f"not approved due to {_quoted(word)}")
-    elif parts.scheme and parts.netloc:
+    elif is_url(word):
         found = ("True", "ApprovedAnnotation", f"approved in {word}")
     else:
         found = ("False", "InvalidAnnotation", f'{intro} with either a URL or a reason starting with "unapproved", {see}')

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, invalid, required
 from setpoint.registry.admissionregistration.webhook_client import default_client
+from setpoint.registry.apiextensions.approval import is_url
 from setpoint.registry.apiextensions.conversion import validate_conversion
 from setpoint.registry.apiextensions.schemas import unrecognized_formats
 from setpoint.registry.apiextensions.versions import validate_parts, validate_versions
@@ -185,8 +185,7 @@ def _approval_errors(obj: Object) -> Errors:
     )
     if not word:
         return [required(path, f"{intro}, see {see}")]
-    parts = urlsplit(word)
-    if word.startswith("unapproved") or (parts.scheme and parts.netloc):
+    if word.startswith("unapproved") or is_url(word):
         return []
     return [invalid(path, word, f'{intro} with either a URL or a reason starting with "unapproved", see {see}')]
 
