@@ -141,6 +141,14 @@ async def test_b43_a_bound_token_ends_with_its_pod(tokens: ServiceAccountTokens,
     assert await tokens.user_of(token) is None
 
 
+async def test_a_token_bound_to_a_node_ends_with_it(tokens: ServiceAccountTokens, objects: Objects) -> None:
+    objects.held["nodes", "", "n"] = {"metadata": {"name": "n", "uid": "u-node"}}
+    token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=3600, bound=[Bound("Node", "n", "u-node")])
+    assert await tokens.user_of(token) is not None
+    del objects.held["nodes", "", "n"]
+    assert await tokens.user_of(token) is None
+
+
 async def test_forged_tokens_are_refused(tokens: ServiceAccountTokens) -> None:
     token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=600)
     claims = jwt.decode(token, options={"verify_signature": False})

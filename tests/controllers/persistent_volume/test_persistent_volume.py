@@ -9,14 +9,15 @@ PROTECTION = ("persistentvolumeclaim-protection-controller", "persistentvolume-p
 VOLUMES, CLAIMS = "/api/v1/persistentvolumes", "/api/v1/namespaces/ns/persistentvolumeclaims"
 
 
-async def volume(world: Any, name: str, size: str, **spec: Any) -> None:
+async def volume(world: Any, name: str, size: str, maker: str = "", **spec: Any) -> None:
     base = {
         "capacity": {"storage": size},
         "accessModes": ["ReadWriteOnce"],
         "hostPath": {"path": "/data"},
         "storageClassName": "k",
     }
-    await world.call("POST", VOLUMES, {"metadata": {"name": name}, "spec": {**base, **spec}})
+    metadata = {"name": name, "annotations": {"pv.kubernetes.io/provisioned-by": maker} if maker else None}
+    await world.call("POST", VOLUMES, {"metadata": metadata, "spec": {**base, **spec}})
 
 
 async def claim(world: Any, name: str, size: str, **spec: Any) -> None:
@@ -111,3 +112,13 @@ async def test_reclaiming_by_deletion(storage: Any) -> None:
         "Failed",
         "host_path deleter only supports /tmp/.+ but received provided /data",
     )
+
+
+async def test_a_volume_of_a_provisioner_of_others_is_left_to_it(storage: Any) -> None:
+    theirs = {"maker": "rancher.io/local-path", "hostPath": {"path": "/tmp/x"}}
+    await volume(storage, "theirs", "50Gi", persistentVolumeReclaimPolicy="Delete", **theirs)
+    await claim(storage, "a", "50Gi")
+    await storage.clock.advance(1)
+    await storage.call("DELETE", f"{CLAIMS}/a")
+    await storage.clock.advance(2)
+    assert (await storage.get(f"{VOLUMES}/theirs"))["status"]["phase"] == "Released"

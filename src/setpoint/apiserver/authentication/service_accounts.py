@@ -120,6 +120,8 @@ class ServiceAccountTokens:
         namespace = private["namespace"]
         bound = [("serviceaccounts", namespace, private.get("serviceaccount"))]
         bound += [("pods", namespace, private.get("pod")), ("secrets", namespace, private.get("secret"))]
+        if private.get("pod") is None:
+            bound.append(("nodes", "", private.get("node")))
         for resource, scope, wanted in bound:
             if wanted is not None and not self._alive(await self._objects.find(resource, scope, wanted["name"]), wanted["uid"]):
                 return False

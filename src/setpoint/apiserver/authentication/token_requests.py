@@ -34,7 +34,7 @@ class TokenRequests:
         if errors := _spec_errors(spec["expirationSeconds"]):
             raise invalid_object(GROUP, KIND, "", errors)
         spec["audiences"] = spec.get("audiences") or [self._tokens.issuer]
-        bound = await self._bound(spec.get("boundObjectRef"), owner["namespace"])
+        bound = await self._bound(spec.get("boundObjectRef"), owner)
         spec.setdefault("boundObjectRef", None)
         metadata |= {"name": owner["name"], "namespace": owner["namespace"], "uid": owner["uid"]}
         metadata["creationTimestamp"] = rfc3339(self._clock.now())
@@ -56,7 +56,7 @@ class TokenRequests:
         if errors:
             raise invalid_object(GROUP, KIND, owner["name"], errors)
 
-    async def _bound(self, reference: Mapping[str, Any] | None, namespace: str) -> list[Bound]:
+    async def _bound(self, reference: Mapping[str, Any] | None, owner: Mapping[str, Any]) -> list[Bound]:
         """What the token lives with: the object named, and of a pod its node."""
         if not reference:
             return []
@@ -64,13 +64,16 @@ class TokenRequests:
         if kind not in _BINDABLE or version != "v1":
             group, _, short = version.rpartition("/")
             raise bad_request(f"cannot bind token to object of type {group}/{short}, Kind={kind}")
-        found = await self._objects.find(_BINDABLE[kind], "" if kind == "Node" else namespace, name)
+        found = await self._objects.find(_BINDABLE[kind], "" if kind == "Node" else owner["namespace"], name)
         if found is None:
             raise not_found("", _BINDABLE[kind], name)
         uid = found["metadata"]["uid"]
         if (wanted := reference.get("uid", "")) and wanted != uid:
             why = f"the UID in the bound object reference ({wanted}) does not match the UID in record. "
             raise conflict("", _BINDABLE[kind], name, why + "The object might have been deleted and then recreated")
+        if kind == "Pod" and found["spec"].get("serviceAccountName") != owner["name"]:
+            why = f'cannot bind token for serviceaccount "{owner["name"]}" to pod running with different serviceaccount name.'
+            raise bad_request(why)
         bound = [Bound(kind, name, uid)]
         node = found.get("spec", {}).get("nodeName", "") if kind == "Pod" else ""
         if node and (held := await self._objects.find("nodes", "", node)) is not None:

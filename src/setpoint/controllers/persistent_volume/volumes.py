@@ -16,6 +16,7 @@ from setpoint.client.objects import key
 from setpoint.client.store import Store
 from setpoint.controllers.persistent_volume.matching import BOUND_BY_CONTROLLER
 
+_PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 _DELETABLE = re.compile(r"^/tmp/.+$")
 
 
@@ -61,8 +62,8 @@ def _released(volume: PersistentVolume) -> Plan | None:
         return Plan(volume, "Released")
     if volume.spec.persistent_volume_reclaim_policy != "Delete" or volume.metadata.deletion_timestamp:
         return None
-    if volume.spec.csi is not None or volume.status.phase == "Failed":
-        return None  # its driver's provisioner deletes it; what failed once is tried again when it changes
+    if volume.spec.csi is not None or _of_others(volume) or volume.status.phase == "Failed":
+        return None  # its provisioner deletes it; what failed once is tried again when it changes
     path = volume.spec.host_path.path if volume.spec.host_path is not None else ""
     if path and _DELETABLE.match(path):
         return Plan(volume, volume.status.phase, delete=True)
@@ -73,6 +74,12 @@ def _released(volume: PersistentVolume) -> Plan | None:
         else f'error getting deleter volume plugin for volume "{name}": no deletable volume plugin matched'
     )
     return Plan(volume, "Failed", message=why, event=("VolumeFailedDelete", why))
+
+
+def _of_others(volume: PersistentVolume) -> bool:
+    """Whether a provisioner outside of the cluster's own made the volume."""
+    maker = (volume.metadata.annotations or {}).get(_PROVISIONED_BY, "")
+    return bool(maker) and not maker.startswith("kubernetes.io/")
 
 
 class VolumeReconciler:

@@ -45,22 +45,24 @@ class ResourceQuota(BaseStep):
     async def validate(self, request: AdmissionRequest) -> None:
         if request.obj is None or not request.namespace or request.resource.virtual:
             return
+        charged: set[str] = set()
         for _ in range(_ATTEMPTS):
             quotas = await self._reader.list("resourcequotas", request.namespace)
             if not quotas:
                 return
-            charges = self._charges(request, quotas)
-            if request.context.dry_run or await self._charge(request.namespace, charges):
+            charges = self._charges(request, [found for found in quotas if found["metadata"]["uid"] not in charged])
+            if request.context.dry_run or await self._charge(request.namespace, charges, charged):
                 return
         raise refuse(request, "unable to charge the quotas of the namespace: they change too fast")
 
-    async def _charge(self, namespace: str, charges: Sequence[tuple[Quota, Amounts]]) -> bool:
-        """All of them or, where another was faster, those that were not charged yet once more."""
+    async def _charge(self, namespace: str, charges: Sequence[tuple[Quota, Amounts]], charged: set[str]) -> bool:
+        """Write the charges, and note in `charged` which are written; False where another writer was faster."""
         for found, used in charges:
             status = {**found["status"], "used": {name: str(value) for name, value in used.items()}}
             name = found["metadata"]["name"]
             if not await self._ledger.replace("resourcequotas", namespace, name, {**found, "status": status}):
                 return False
+            charged.add(found["metadata"]["uid"])
         return True
 
     def _charges(self, request: AdmissionRequest, quotas: Sequence[Quota]) -> list[tuple[Quota, Amounts]]:
