@@ -115,7 +115,7 @@ async def test_reclaiming_by_deletion(storage: Any) -> None:
 
 
 async def test_a_volume_of_a_provisioner_of_others_is_left_to_it(storage: Any) -> None:
-    theirs = {"maker": "rancher.io/local-path", "hostPath": {"path": "/tmp/x"}}
+    theirs: dict[str, Any] = {"maker": "rancher.io/local-path", "hostPath": {"path": "/tmp/x"}}
     await volume(storage, "theirs", "50Gi", persistentVolumeReclaimPolicy="Delete", **theirs)
     await claim(storage, "a", "50Gi")
     await storage.clock.advance(1)
