@@ -16,6 +16,8 @@ from setpoint.kit.tasks import Tasks
 
 CHUNK = 64 * 1024
 _PAUSE = 0.1  # seconds after an accept that failed (no descriptors left, say)
+_CONNECTIONS = 256
+"""Of one pod at a time, since each takes two of the agent\'s descriptors; more wait to be accepted."""
 log = logs.get_logger("node.process")
 
 
@@ -66,14 +68,23 @@ class ApiForward:
 
     async def _accept(self, tasks: Tasks, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
+        places = asyncio.Semaphore(_CONNECTIONS)
         while True:
+            await places.acquire()
             try:
                 inner, _ = await loop.sock_accept(listener)
             except OSError as error:
+                places.release()
                 log.debug("a pod's connection to the API server was not taken", error=str(error))
                 await self._clock.sleep(_PAUSE)
                 continue
-            tasks.start("connection", self._carry(inner))
+            tasks.start("connection", self._hold(inner, places))
+
+    async def _hold(self, inner: socket.socket, places: asyncio.Semaphore) -> None:
+        try:
+            await self._carry(inner)
+        finally:
+            places.release()
 
     async def _carry(self, inner: socket.socket) -> None:
         """Bytes both ways until both sides have ended."""
