@@ -17,7 +17,7 @@ from setpoint.kit.tasks import Tasks
 CHUNK = 64 * 1024
 _PAUSE = 0.1  # seconds after an accept that failed (no descriptors left, say)
 _CONNECTIONS = 256
-"""Of one pod at a time, since each takes two of the agent\'s descriptors; more wait to be accepted."""
+"""Of one pod at a time, since each takes two of the agent's descriptors; more wait to be accepted."""
 log = logs.get_logger("node.process")
 
 
