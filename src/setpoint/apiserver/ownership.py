@@ -36,6 +36,24 @@ def for_update(call: Call, manager: str) -> Callable[[Object, Object], None]:
     return own
 
 
+def for_scale(call: Call, manager: str, replicas: Callable[[Object], int | None]) -> Callable[[Object, Object], None]:
+    """The same of a write of `scale`. A Scale that says zero says nothing (the field is left out), and so owns nothing."""
+    update = for_update(call, manager)
+
+    def own(obj: Object, old: Object) -> None:
+        update(obj, old)
+        entries = obj["metadata"].get("managedFields")
+        if not entries or replicas(obj):
+            return
+        kept = [entry for entry in entries if (entry.get("subresource"), entry.get("operation")) != ("scale", "Update")]
+        if kept:
+            obj["metadata"]["managedFields"] = kept
+        else:
+            del obj["metadata"]["managedFields"]
+
+    return own
+
+
 def of_body(call: Call, obj: Object, node: Any, wanted: str, manager: str) -> None:
     """Set managedFields of an answered object that is never stored: a TokenRequest, a review."""
     if node is not None:

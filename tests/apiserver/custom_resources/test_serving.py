@@ -353,3 +353,14 @@ async def test_answers_in_protobuf_are_refused_in_protobuf(server: Server) -> No
     unknown = await server.json("GET", f"{_WIDGETS}/a", accept="text/html")
     assert unknown["message"].startswith("only the following media types are accepted: application/json, ")
     assert "details" not in unknown
+
+
+async def test_a_scale_of_zero_owns_nothing(server: Server) -> None:
+    paths = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
+    await server.define(_typed(n={"type": "integer"}), subresources={"scale": paths})
+    await server.make(spec={"n": 2})
+    merge = "application/merge-patch+json"
+    for replicas, owners in ((4, ["", "scale"]), (0, [""])):
+        await server.ask("PATCH", f"{_WIDGETS}/a/scale", {"spec": {"replicas": replicas}}, content_type=merge)
+        found = await server.json("GET", f"{_WIDGETS}/a")
+        assert sorted(entry.get("subresource", "") for entry in found["metadata"]["managedFields"]) == owners

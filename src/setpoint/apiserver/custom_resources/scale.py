@@ -95,7 +95,8 @@ class Scaling:
             new["metadata"] = {**old["metadata"], "resourceVersion": scale["metadata"].get("resourceVersion") or ""}
             return new
 
-        own = ownership.for_update(call, manager_of(options, call.request))
+        manager = manager_of(options, call.request)
+        own = ownership.for_scale(call, manager, lambda obj: _integer(self._spec.find(obj)))
         return await self._change(call, options, updating.Update(call.info.name, compute, call.store.strategy, own, patch=True))
 
     async def _apply(self, call: Call) -> Response:

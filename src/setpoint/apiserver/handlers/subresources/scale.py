@@ -112,7 +112,7 @@ async def _write(call: Call, options: WriteOptions, make: Any) -> Response:
         name=call.info.name,
         compute=compute,
         strategy=strategy,
-        own=ownership.for_update(call, manager_of(options, call.request)),
+        own=ownership.for_scale(call, manager_of(options, call.request), lambda obj: obj["spec"].get("replicas")),
         patch=True,
     )
     outcome = await updating.update(call.store, call.context("UPDATE", options), change)
