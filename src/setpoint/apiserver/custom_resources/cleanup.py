@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import orjson
 
 from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.custom_resources import precedence
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.kit import logs
 from setpoint.registry.apiextensions.conditions import with_condition
@@ -101,6 +102,9 @@ class Cleanup:
         return answer
 
     async def _count(self) -> int:
+        """How many objects there are; none of one of the server's own resources is the definition's."""
+        if precedence.holds(self._pipeline.stores.values(), self._name):
+            return 0
         return await self._pipeline.store.count(f"{self._name}/")
 
     async def _delete_all(self, definition: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ import orjson
 from setpoint.api.machinery.schema.trees import Pack
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.custom_resources import cleanup, naming
+from setpoint.apiserver.custom_resources import cleanup, naming, precedence
 from setpoint.apiserver.custom_resources.priority import priority
 from setpoint.apiserver.generic_store.store import unavailable
 from setpoint.apiserver.pipeline import Pipeline
@@ -162,10 +162,13 @@ class CustomResources:
         self._withdraw(key)
         if not is_true(definition, "Established"):
             return
+        names = definition["status"].get("acceptedNames") or definition["spec"]["names"]
+        group, plural, name = definition["spec"]["group"], names.get("plural", ""), names.get("kind", "")
+        if precedence.hides(self._pipeline.stores.values(), group, plural, name):
+            return
         from setpoint.apiserver.custom_resources.kinds import Kind  # a start without definitions needs none of it
 
         self._generation += 1
-        names = definition["status"].get("acceptedNames") or definition["spec"]["names"]
         try:
             watches = self._watches.setdefault(key, set())
             kind = Kind(definition, names, self._pack, self._generation, self._pipeline.store, watches)
