@@ -107,6 +107,16 @@ class Cleanup:
             return 0
         return await self._pipeline.store.count(f"{self._name}/")
 
+    def _version(self, spec: Mapping[str, Any]) -> str | None:
+        """The version to ask through: the stored one, else any that needs no webhook; none goes to the store itself."""
+        ranked = sorted(spec["versions"], key=lambda each: not each.get("storage"))
+        by_webhook = (spec.get("conversion") or {}).get("strategy") == "Webhook"
+        for version in ranked[:1] if by_webhook else ranked:
+            served = self._pipeline.router.find(spec["group"], version["name"], spec["names"]["plural"])
+            if served is not None and served.resource.extra.get("custom"):
+                return str(version["name"])
+        return None
+
     async def _delete_all(self, definition: Mapping[str, Any]) -> None:
         """Ask every object to go; raises StatusError where one cannot be asked."""
         spec = definition["spec"]
