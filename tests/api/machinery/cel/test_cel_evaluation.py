@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.api.machinery.cel.expression import Expression
+from setpoint.api.machinery.cel.source import CompileError
 from setpoint.api.machinery.cel.types import DYN
 
 ITEMS = [{"k": "a", "n": 1}, {"k": "b", "n": 2}, {"k": "c", "n": 3}]
@@ -125,3 +126,32 @@ def test_equality_is_reflexive_and_symmetric_and_never_fails(one: Any, other: An
 def test_operators_answer_or_fail_in_order(one: Any, other: Any) -> None:
     for text in ("a + b", "a < b", "a in b", "a[b]", "a.size()", "a && b", "a ? b : a", "a.all(x, x == b)", "string(a)", "a.?b"):
         run(text, a=one, b=other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'%.\u00b2f'.format([1.0])",
+        "('%.' + digits + 'f').format([1.0])",
+        "duration(digits + 's')",
+        "duration('" + "9" * 5000 + "s')",
+        "int(digits)",
+        "semver(digits + '.0.0')",
+        "semver('1.0.0-' + digits)",
+        "{dyn([1]): 1}",
+        "[1, {dyn([1]): 1}]",
+        "{'a': 1}[dyn([1])]",
+    ],
+)
+def test_whatever_goes_wrong_is_part_of_the_outcome(text: str) -> None:
+    try:
+        expression = Expression(text, {"digits": DYN})
+    except CompileError:
+        return
+    assert expression.evaluate(["9" * 5000]).error
+
+
+def test_numbers_of_many_digits_are_judged_not_converted() -> None:
+    assert run("isSemver(digits + '.0.0')", digits="9" * 5000) is False
+    assert run("duration('0.' + digits + 's') < duration('1s')", digits="9" * 5000) is True
+    assert "Traceback" not in str(run("isQuantity(digits)", digits="9" * 5000))

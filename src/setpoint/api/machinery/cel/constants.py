@@ -33,7 +33,7 @@ def _map(node: MapNode) -> tuple[Any] | None:
     out: dict[Any, Any] = {}
     for entry in node.entries:
         key, value = constant(entry.key), constant(entry.value)
-        if key is None or value is None or entry.optional or key[0] in out:
+        if key is None or value is None or entry.optional or isinstance(key[0], list | dict) or key[0] in out:
             return None
         out[key[0]] = value[0]
     return (out,)
@@ -44,5 +44,5 @@ def _converted(overload: str, argument: tuple[Any] | None) -> tuple[Any] | None:
         return None
     try:
         return (implementations()[overload](argument[0]),)
-    except CelError:
+    except (CelError, ValueError, ArithmeticError):
         return None

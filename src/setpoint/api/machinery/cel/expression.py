@@ -16,7 +16,7 @@ from setpoint.api.machinery.cel.schema_types import Decl
 from setpoint.api.machinery.cel.source import InstantiationError
 from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Select
 from setpoint.api.machinery.cel.types import Type
-from setpoint.api.machinery.cel.values import CelError, Stopped
+from setpoint.api.machinery.cel.values import NO_OVERLOAD, CelError, Stopped
 
 
 class Expression:
@@ -55,6 +55,10 @@ class Expression:
             error = str(failure)
         except RecursionError:
             error = "expression recursion limit exceeded"
+        except TypeError:  # a list as a map's key, say
+            error = NO_OVERLOAD
+        except (ValueError, ArithmeticError, MemoryError):
+            error = "value out of range"
         return Outcome(value, error, frame.cost)
 
 

@@ -225,6 +225,9 @@ def parse_duration(text: str) -> Duration | None:
         if found is None:
             return None
         whole, _, fraction = found[1].partition(".")
+        whole, fraction = whole.lstrip("0"), fraction[:18]  # further digits are below a nanosecond
+        if len(whole) > 19:
+            return None
         unit = _UNITS[found[2]]
         total += int(whole or 0) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
         offset = found.end()

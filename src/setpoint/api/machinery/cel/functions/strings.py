@@ -178,12 +178,12 @@ def _precision(template: str, offset: int) -> tuple[int, int]:
     if template[offset : offset + 1] != ".":
         return 6, offset
     end = offset + 1
-    while end < len(template) and template[end].isdigit():
+    while end < len(template) and template[end] in "0123456789":
         end += 1
-    value = int(template[offset + 1 : end] or 0)
-    if value > _MAX_PRECISION:
-        raise CelError(f"precision {value} exceeds maximum precision {_MAX_PRECISION}")
-    return value, end
+    digits = template[offset + 1 : end].lstrip("0") or "0"
+    if len(digits) > 4 or int(digits) > _MAX_PRECISION:
+        raise CelError(f"precision {digits} exceeds maximum precision {_MAX_PRECISION}")
+    return int(digits), end
 
 
 def _clause(verb: str, value: Any, precision: int) -> str:

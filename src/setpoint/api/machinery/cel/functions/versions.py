@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from setpoint.api.machinery.cel.values import CelError, opaque_names
 
+#: numbers have 64 bits
+_MAX_NUMBER = 2**64 - 1
 _identifier = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _version = re.compile(
     r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
@@ -46,7 +48,11 @@ def _parse(text: str, normalize: bool = False) -> Version | None:
     found = _version(_normal(text) if normalize else text)
     if found is None:
         return None
-    return Version((int(found[1]), int(found[2]), int(found[3])), tuple(found[4].split(".")) if found[4] else ())
+    before = tuple(found[4].split(".")) if found[4] else ()
+    numbers = [found[1], found[2], found[3], *filter(str.isdecimal, before)]
+    if any(len(number) > 20 or int(number) > _MAX_NUMBER for number in numbers):
+        return None
+    return Version((int(found[1]), int(found[2]), int(found[3])), before)
 
 
 def _to_version(text: str, normalize: bool = False) -> Version:
