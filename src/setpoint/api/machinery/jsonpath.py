@@ -17,6 +17,7 @@ _TOKEN = re.compile(
 )
 _FILTER = re.compile(r"^\?\(\s*(?P<left>.+?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<right>.+?)\s*)?\)$")
 _SLICE = re.compile(r"^(-?\d+)?(?::(-?\d+)?(?::(-?\d+)?)?)?$")
+_PART = re.compile(r"""(?:'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|[^,])+""")
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -93,6 +94,9 @@ def _bracket(inside: str) -> Step:
         return _every
     if inside.startswith("?"):
         return _filter(inside)
+    parts = _PART.findall(inside)
+    if len(parts) > 1:
+        return _union([_bracket(part.strip()) for part in parts])
     if inside[:1] in ("'", '"'):
         return _field(re.sub(r"\\(.)", r"\1", inside[1:-1]))
     match = _SLICE.match(inside)
@@ -101,8 +105,15 @@ def _bracket(inside: str) -> Step:
     if ":" not in inside:
         return _index(int(inside))
     start, end, step = (int(part) if part else None for part in match.groups())
+    if step is not None and step <= 0:
+        raise JsonPathError("step must be > 0")
     part = slice(start, end, step)
     return lambda value: iter(value[part]) if isinstance(value, list) else iter(())
+
+
+def _union(steps: list[Step]) -> Step:
+    """What each of several steps finds, one after another."""
+    return lambda value: (found for step in steps for found in step(value))
 
 
 def _index(index: int) -> Step:

@@ -7,10 +7,13 @@ from typing import Any
 
 import orjson
 
-from setpoint.api.machinery.jsonpath import JsonPath
+from setpoint.api.machinery.jsonpath import JsonPath, JsonPathError
+from setpoint.kit import logs
 from setpoint.registry.resource import Table
 from setpoint.registry.strategy import Column, Object
 from setpoint.registry.tables import printing
+
+log = logs.get_logger("apiserver.custom_resources.columns")
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _NAME = Column("Name", "string", format="name", documents=f"{_META}.name")
@@ -20,14 +23,21 @@ _AGE_PATH = JsonPath(".metadata.creationTimestamp")
 
 def table_of(columns: Sequence[Mapping[str, Any]] | None) -> Table:
     """The name and the definition's columns; where it has none, the age."""
-    shown: list[tuple[Column, JsonPath]] = [(_column(given), JsonPath(given.get("jsonPath", ""))) for given in columns or ()]
-    if not shown:
-        shown = [(_AGE, _AGE_PATH)]
+    shown = _shown(columns or ()) or [(_AGE, _AGE_PATH)]
 
     def cells(obj: Object, now: float) -> list[Any]:
         return [obj["metadata"].get("name", ""), *(_cell(column.type, path.find(obj), now) for column, path in shown)]
 
     return Table((_NAME, *(column for column, _ in shown)), cells)
+
+
+def _shown(columns: Sequence[Mapping[str, Any]]) -> list[tuple[Column, JsonPath]]:
+    """The definition's columns; none where one of them cannot be read, which must not keep the kind away."""
+    try:
+        return [(_column(given), JsonPath(given.get("jsonPath", ""))) for given in columns]
+    except JsonPathError as error:
+        log.debug("columns of a definition cannot be read", error=str(error))
+        return []
 
 
 def _column(given: Mapping[str, Any]) -> Column:

@@ -1,0 +1,28 @@
+"""Columns of definitions, those that cannot be read included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from setpoint.apiserver.custom_resources import columns
+
+_OBJ: dict[str, Any] = {"metadata": {"name": "a"}, "spec": {"l": [5, 6, 7]}}
+
+
+def _table(path: str) -> tuple[list[str], list[Any]]:
+    table = columns.table_of([{"name": "L", "type": "integer", "jsonPath": path}])
+    return [column.name for column in table.columns], table.cells(_OBJ, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "cell"), [(".spec.l[1]", 6), (".spec.l[2,0]", 7), (".spec['x','l'][0]", 5), (".spec.l[1::2]", 6)]
+)
+def test_a_column_shows_what_its_path_finds(path: str, cell: int) -> None:
+    assert _table(path) == (["Name", "L"], ["a", cell])
+
+
+@pytest.mark.parametrize("path", [".spec.l[::0]", ".spec.l[::-1]", ".spec.l[0,]", ".spec.l[x]"])
+def test_a_path_that_cannot_be_read_leaves_the_default_columns(path: str) -> None:
+    assert _table(path)[0] == ["Name", "Age"]
