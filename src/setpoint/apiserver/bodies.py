@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Protocol
 
 import orjson
@@ -76,9 +77,14 @@ class Bodies:
         _check_kind(claims, resource, version)
         _check_claimed_version(claims, api_version(resource, version))
         read = decode.WARN if validation == decode.STRICT else validation
-        obj, complaints = self._decode(
-            body, media, resource.extra["shallow"], resource.kind, api_version(resource, version), read
-        )
+        try:
+            obj, complaints = self._decode(
+                body, media, resource.extra["shallow"], resource.kind, api_version(resource, version), read
+            )
+        except StatusError as error:
+            raise StatusError(
+                error.code, error.reason, _within_metadata(error.message), error.details, meta=error.meta
+            ) from error
         complaints = _in_order(complaints, self._pruned(obj, resource, version))
         if complaints and validation == decode.STRICT:
             text = f"strict decoding error: {', '.join(complaints)}"
@@ -214,6 +220,11 @@ def _check_kind(obj: Any, resource: ServedResource, version: str) -> None:
         metadata = obj.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else ""
         raise invalid_object(resource.group, kind, str(name or ""), [invalid("kind", kind, f"must be {resource.kind}")])
+
+
+def _within_metadata(message: str) -> str:
+    """Metadata is all of a custom resource that a Go type reads, by itself: its fields' paths begin there."""
+    return re.sub(r"(Go struct field \w+\.)metadata\.", r"\1", message, count=1)
 
 
 def _check_claimed_version(claims: Any, wanted: str) -> None:

@@ -364,3 +364,10 @@ async def test_a_scale_of_zero_owns_nothing(server: Server) -> None:
         await server.ask("PATCH", f"{_WIDGETS}/a/scale", {"spec": {"replicas": replicas}}, content_type=merge)
         found = await server.json("GET", f"{_WIDGETS}/a")
         assert sorted(entry.get("subresource", "") for entry in found["metadata"]["managedFields"]) == owners
+
+
+async def test_complaints_about_metadata_begin_there(server: Server) -> None:
+    await server.define()
+    body = {"apiVersion": "demo.test/v1", "kind": "Widget", "metadata": {"name": 1}}
+    message = (await server.json("POST", _WIDGETS, body))["message"]
+    assert message.endswith("json: cannot unmarshal number into Go struct field ObjectMeta.name of type string")
