@@ -30,16 +30,21 @@ check: $(STAMP)  ## lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Clients that only talk to the server, and may share the machine with other tests.
+TALKERS := $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py)
+ALONE := tests/node tests/golden tests/e2e
+
 test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without processes side by side, then those with
 	@$(DEBIAN) test
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,node e2e golden)
-	$(BIN)/python -m pytest $(addprefix tests/,node golden e2e)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(filter-out $(ALONE) tests/__pycache__,$(wildcard tests/*)) $(TALKERS)
+	$(BIN)/python -m pytest $(ALONE) $(addprefix --ignore=,$(TALKERS))
 	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
 
 soak torture: $(STAMP) bytecode  ## what takes longer: all seeds of the convergence test, the long replays, an old kubectl
 	@$(DEBIAN) test
 	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden
 	SETPOINT_FUZZ=500 SETPOINT_MANY=50 $(BIN)/python -m pytest tests/fuzz tests/many
+	SETPOINT_EXAMPLES=all $(BIN)/python -m pytest tests/e2e/test_operators.py
 	SETPOINT_KUBECTL=$$(scripts/old_kubectl.sh $(VENV)) SETPOINT_TRANSCRIPTS=transcripts-1.20 \
 	  $(BIN)/python -m pytest tests/e2e/test_kubectl_transcripts.py
 
