@@ -76,9 +76,14 @@ class CustomCodec(Codec):
         return b",".join([self.json(record, version) for record in records])
 
     def selection(self, record: Record) -> Selection:
-        if record.selection is None:
-            record.selection = select(self.resource.strategy, self.decode(record))
-        chosen: Selection = record.selection
+        """What selectors look at: each version of each state of the definition has selectable fields of its own."""
+        key = ("selection", self._working, self._family.generation)
+        forms: Any = record.forms
+        if forms is None:
+            forms = record.forms = {}
+        chosen: Selection | None = forms.get(key)
+        if chosen is None:
+            chosen = forms[key] = select(self.resource.strategy, self.decode(record))
         return chosen
 
     def served(self, obj: Object, version: str) -> Object:
