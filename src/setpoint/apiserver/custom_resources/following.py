@@ -23,7 +23,7 @@ from setpoint.kit import logs
 from setpoint.kit.tasks import Tasks
 from setpoint.registry.apiextensions.conditions import is_true
 from setpoint.registry.resource import ServedResource
-from setpoint.storage.protocol import Lagged, Record, Unavailable
+from setpoint.storage.protocol import Compacted, Lagged, Record, Unavailable
 
 if TYPE_CHECKING:
     from setpoint.apiserver.custom_resources.kinds import Kind
@@ -34,7 +34,7 @@ GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 _PREFIX = f"{PLURAL}.{GROUP}/"
 _USER = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
 _AGENT = {"user-agent": "kube-apiserver", "content-type": "application/json"}
-_ATTEMPTS = 5
+_PAUSE = 1.0  # seconds until the store is asked again that could not answer
 
 Groups = list[tuple[str, list[str]]]
 
@@ -74,24 +74,31 @@ class CustomResources:
     # --- following ---
 
     async def load(self) -> None:
-        """Serve every established kind that is there."""
+        """Serve every established kind that is there, and no other."""
         page = await self._pipeline.store.list(_PREFIX)
         self._revision = page.revision
-        self._definitions = {record.key: _read(record) for record in page.records}
-        for key, definition in self._definitions.items():
-            self._serve(key, definition)
+        found = {record.key: _read(record) for record in page.records}
+        for key in self._definitions.keys() - found.keys():
+            self._forget(key)
+        for key, definition in found.items():
+            self._take(key, definition)
         self._changed()
 
     async def run(self) -> None:
-        """Work on every change; never ends."""
+        """Work on every change; never ends, and begins anew with what is there where changes were missed."""
+        behind = False
         async with Tasks("custom resources") as tasks:
             while True:
                 try:
+                    if behind:
+                        await self.load()
+                    behind = False
                     await self._follow(tasks)
+                except (Lagged, Compacted):
+                    behind = True
                 except Unavailable:
-                    return
-                except Lagged:
-                    await self.load()
+                    behind = True
+                    await self._pipeline.clock.sleep(_PAUSE)
 
     async def _follow(self, tasks: Tasks) -> None:
         for key in list(self._definitions):
@@ -104,21 +111,31 @@ class CustomResources:
 
     async def _on_change(self, key: str, record: Record | None, tasks: Tasks) -> None:
         if record is None:
-            self._definitions.pop(key, None)
-            self._withdraw(key)
-            self._end_watches(key)
+            self._forget(key)
             self._changed()
             for other in list(self._definitions):  # names that were taken may be free now
                 await self._settle(other, tasks)
             return
-        before = self._definitions.get(key)
-        definition = self._definitions[key] = _read(record)
-        if before is None or _shape(before) != _shape(definition):
-            self._serve(key, definition)
+        if self._take(key, _read(record)):
             self._changed()
+        await self._settle(key, tasks)
+
+    def _take(self, key: str, definition: dict[str, Any]) -> bool:
+        """Serve a definition as it is now; whether that is another way than before."""
+        before = self._definitions.get(key)
+        self._definitions[key] = definition
+        changed = before is None or _shape(before) != _shape(definition)
+        if changed:
+            self._serve(key, definition)
         if before is not None and _looks(before) != _looks(definition):
             self._end_watches(key)
-        await self._settle(key, tasks)
+        return changed
+
+    def _forget(self, key: str) -> None:
+        """A definition is gone."""
+        self._definitions.pop(key, None)
+        self._withdraw(key)
+        self._end_watches(key)
 
     def _end_watches(self, key: str) -> None:
         """Watches do not outlive the definition that they began under; clients begin anew."""
@@ -190,7 +207,7 @@ class CustomResources:
 
 def _looks(definition: Mapping[str, Any]) -> tuple[Any, ...]:
     """What objects look like: a definition that is only being deleted has not changed in this."""
-    return definition["spec"], (definition.get("status") or {}).get("acceptedNames")
+    return definition["metadata"]["uid"], definition["spec"], (definition.get("status") or {}).get("acceptedNames")
 
 
 def _shape(definition: Mapping[str, Any]) -> tuple[Any, ...]:
