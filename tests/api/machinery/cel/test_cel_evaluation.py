@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from setpoint.api.machinery.cel.expression import Expression
 from setpoint.api.machinery.cel.source import CompileError
 from setpoint.api.machinery.cel.types import DYN
+from setpoint.api.machinery.cel.values import MapList, SetList
 
 ITEMS = [{"k": "a", "n": 1}, {"k": "b", "n": 2}, {"k": "c", "n": 3}]
 
@@ -155,3 +156,42 @@ def test_numbers_of_many_digits_are_judged_not_converted() -> None:
     assert run("isSemver(digits + '.0.0')", digits="9" * 5000) is False
     assert run("duration('0.' + digits + 's') < duration('1s')", digits="9" * 5000) is True
     assert "Traceback" not in str(run("isQuantity(digits)", digits="9" * 5000))
+
+
+#: a list of 40 levels, each of which holds the one below twice
+SHARED = "[1]" + ".map(a, [a, a])" * 40
+EXCEEDED = "operation cancelled: actual cost limit exceeded"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"'%s'.format([{SHARED}])",
+        f"{SHARED} == {SHARED}",
+        f"{SHARED} != {SHARED}",
+        f"{SHARED} in [{SHARED}]",
+        f"{SHARED}.indexOf({SHARED}[0]) == 0",
+        f"sets.contains({SHARED}, {SHARED})",
+        "[{'a': 1}]" + ".map(a, {'x': a, 'y': a})" * 40 + " == [{'a': 1}]" + ".map(a, {'x': a, 'y': a})" * 40,
+        f"unordered == {SHARED}",
+        f"unordered + {SHARED} == []",
+        f"keyed + {SHARED} == []",
+        "[[1, 2]]" + ".map(a, a + a)" * 40 + " == []",
+    ],
+)
+def test_values_that_hold_others_many_times_over_end(text: str) -> None:
+    start = time.monotonic()
+    keyed = MapList([{"k": 1}])
+    keyed.keys = ("k",)
+    assert run(text, unordered=SetList([1]), keyed=keyed) == EXCEEDED
+    assert time.monotonic() - start < 30
+
+
+def test_lists_made_again_and_again_are_counted_together() -> None:
+    assert run("ten.map(a, many + many).size() > 0", ten=[0] * 100, many=[0] * 100_000) == EXCEEDED
+    assert run("ten.map(a, many + many).size() > 0", ten=[0] * 10, many=[0] * 100_000) is True
+
+
+def test_sets_of_maps_and_lists_do_not_depend_on_the_order_of_keys() -> None:
+    assert run("a == b", a=SetList([{"x": 1, "y": [2]}]), b=SetList([{"y": [2], "x": 1}])) is True
+    assert run("a == b", a=SetList([[1]]), b=SetList([[True]])) is False

@@ -16,7 +16,7 @@ from setpoint.api.machinery.cel.schema_types import Decl
 from setpoint.api.machinery.cel.source import InstantiationError
 from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Select
 from setpoint.api.machinery.cel.types import Type
-from setpoint.api.machinery.cel.values import NO_OVERLOAD, CelError, Stopped
+from setpoint.api.machinery.cel.values import NO_OVERLOAD, CelError, Stopped, work
 
 
 class Expression:
@@ -48,6 +48,7 @@ class Expression:
         """
         frame = Frame([*values, *[None] * (self._slots - len(values))], limit)
         value, error = None, ""
+        work.begin()
         try:
             value = self._run(frame)
             frame.spend(0)
@@ -59,6 +60,8 @@ class Expression:
             error = NO_OVERLOAD
         except (ValueError, ArithmeticError, MemoryError):
             error = "value out of range"
+        finally:
+            work.end()
         return Outcome(value, error, frame.cost)
 
 

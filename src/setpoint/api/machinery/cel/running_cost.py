@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from setpoint.api.machinery.cel.values import visit
+
 CHARACTER, PATTERN = 0.1, 0.25
 #: the cost of making a list, a map
 LIST, MAP = 10, 30
@@ -33,8 +35,10 @@ def _traversal(value: Any) -> int:
     if isinstance(value, str | bytes):
         return int(len(value if isinstance(value, bytes) else value.encode()) * CHARACTER)
     if isinstance(value, list):
+        visit(len(value))
         return sum(map(_traversal, value))
     if isinstance(value, dict):
+        visit(len(value))
         return sum(_traversal(key) + _traversal(one) for key, one in value.items())
     return 1
 

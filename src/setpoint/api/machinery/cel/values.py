@@ -7,6 +7,7 @@ are here. Equality is CEL's own (numbers compare across their types, a bool is n
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Callable
 from functools import total_ordering
@@ -42,13 +43,48 @@ class Interrupted(Stopped):
         super().__init__("operation interrupted")
 
 
-#: no value gets longer than this, in items or characters: whatever looked at all of it would exceed the cost limit
-_LONGEST = 10_000_000
+#: what one evaluation may make, in items and characters: whatever looked at all of it would exceed the cost limit
+_MOST_MADE = 10_000_000
+#: what one evaluation may visit inside values, in items
+_MOST_VISITED = 1_000_000
+
+
+class Work:
+    """What an evaluation does that the cost model does not see.
+
+    A value may hold another many times over, so a small one may be long to walk; the model counts the outermost items alone.
+    """
+
+    __slots__ = ("made", "visited")
+
+    def __init__(self) -> None:
+        self.made: float
+        self.visited: float
+        self.end()
+
+    def begin(self) -> None:
+        self.made = self.visited = 0
+
+    def end(self) -> None:
+        """Outside evaluations nothing is counted."""
+        self.made = self.visited = -math.inf
+
+
+#: of the evaluation that runs; there is one at a time, since none waits for anything
+work = Work()
 
 
 def bounded(size: int) -> None:
-    """Refuses to make a value of such a size; the cost model itself counts only what was made already."""
-    if size > _LONGEST:
+    """Counts what is made; refuses to make too much."""
+    if work.made + size > _MOST_MADE:
+        raise CostExceeded
+    work.made += size
+
+
+def visit(count: int) -> None:
+    """Counts the items of a value that is walked; refuses to walk too far."""
+    work.visited += count
+    if work.visited > _MOST_VISITED:
         raise CostExceeded
 
 
@@ -125,8 +161,9 @@ def equal(one: Any, other: Any) -> bool:
         if kind in _DIRECT:
             return bool(one == other)
         if kind is list:
-            return len(one) == len(other) and all(map(equal, one, other))
+            return _same_items(one, other)
         if kind is dict:
+            visit(len(one))
             return len(one) == len(other) and all(key in other and equal(value, other[key]) for key, value in one.items())
         if kind is Optional:
             return bool(one.present == other.present and equal(one.value, other.value))
@@ -135,8 +172,13 @@ def equal(one: Any, other: Any) -> bool:
         equals: Callable[[Any], bool] | None = getattr(one, "equals", None) or getattr(other, "equals", None)
         if equals is not None:
             return equals(other if hasattr(one, "equals") else one)
-        return len(one) == len(other) and all(map(equal, one, other))
+        return _same_items(one, other)
     return _number(one) and _number(other) and one == other
+
+
+def _same_items(one: list[Any], other: list[Any]) -> bool:
+    visit(len(one))
+    return len(one) == len(other) and all(map(equal, one, other))
 
 
 def _number(value: Any) -> bool:
@@ -154,10 +196,18 @@ class SetList(list[Any]):
         return SetList([*self, *(item for item in other if _identity(item) not in known)])
 
 
+#: an identity is made, hashed and compared, which takes as long as so many visits
+_IDENTITY = 4
+
+
 def _identity(item: Any) -> Any:
     """Something to compare a set's items by: equal items have equal identities."""
-    if isinstance(item, list | dict):
-        return repr(item)
+    if isinstance(item, list):
+        visit(_IDENTITY * len(item))
+        return "list", tuple(map(_identity, item))
+    if isinstance(item, dict):
+        visit(_IDENTITY * len(item))
+        return "map", frozenset((_identity(key), _identity(value)) for key, value in item.items())
     return ("bool", item) if isinstance(item, bool) else item
 
 
@@ -179,8 +229,8 @@ class MapList(list[Any]):
         out.keys = self.keys
         return out
 
-    def _key(self, item: Any) -> str:
-        return repr([item.get(key) for key in self.keys]) if isinstance(item, dict) else repr(item)
+    def _key(self, item: Any) -> Any:
+        return _identity([item.get(key) for key in self.keys] if isinstance(item, dict) else item)
 
 
 _KEYED: set[type] = {SetList, MapList}

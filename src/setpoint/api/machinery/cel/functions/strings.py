@@ -20,6 +20,7 @@ from setpoint.api.machinery.cel.values import (
     bounded,
     seconds_text,
     timestamp_text,
+    visit,
 )
 
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
@@ -218,6 +219,7 @@ def _hexadecimal(verb: str, value: Any) -> str:
 
 def _shown(value: Any) -> str:
     """A value as `%s` shows it."""
+    visit(1)
     show = _SHOWN.get(type(value))
     if show is None and isinstance(value, list):
         show = _SHOWN[list]
@@ -229,7 +231,12 @@ def _shown(value: Any) -> str:
 
 
 def _pairs(value: dict[Any, Any]) -> str:
-    return "{" + ", ".join(sorted(f"{_shown(key)}: {_shown(one)}" for key, one in value.items())) + "}"
+    return _enclosed("{", sorted(f"{_shown(key)}: {_shown(one)}" for key, one in value.items()), "}")
+
+
+def _enclosed(start: str, parts: list[str], end: str) -> str:
+    bounded(sum(map(len, parts)))
+    return f"{start}{', '.join(parts)}{end}"
 
 
 _SHOWN: dict[type, Callable[[Any], str]] = {
@@ -245,7 +252,7 @@ _SHOWN: dict[type, Callable[[Any], str]] = {
     Timestamp: timestamp_text,
     Duration: seconds_text,
     TypeValue: lambda value: value.name,
-    list: lambda value: "[" + ", ".join(map(_shown, value)) + "]",
+    list: lambda value: _enclosed("[", list(map(_shown, value)), "]"),
     dict: _pairs,
 }
 
