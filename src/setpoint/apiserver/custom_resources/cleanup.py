@@ -6,6 +6,7 @@ Source: apiextensions-apiserver `pkg/controller/finalizer/crd_finalizer.go`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
 import orjson
@@ -16,6 +17,7 @@ from setpoint.apiserver.pipeline import Pipeline
 from setpoint.kit import logs
 from setpoint.registry.apiextensions.conditions import with_condition
 from setpoint.registry.apiextensions.removal import FINALIZER
+from setpoint.storage.protocol import NotFound, StoreError
 
 log = logs.get_logger("apiserver.custom_resources.cleanup")
 
@@ -59,8 +61,8 @@ class Cleanup:
                 try:
                     if await self._step():
                         return
-                except StatusError as error:
-                    log.debug("a definition's objects cannot be deleted yet", name=self._name, error=error.message)
+                except (StatusError, StoreError) as error:
+                    log.debug("a definition's objects cannot be deleted yet", name=self._name, error=str(error))
                 await self._pipeline.clock.sleep(pause)
                 pause = min(_LONGEST_PAUSE, pause * 1.5)
         finally:
@@ -121,15 +123,14 @@ class Cleanup:
         """Ask every object to go; raises StatusError where one cannot be asked."""
         spec = definition["spec"]
         group, plural = spec["group"], spec["names"]["plural"]
-        served = [each for each in spec["versions"] if each.get("served")]
-        served.sort(key=lambda each: not each.get("storage"))  # which no webhook has to convert
-        version = served[0]["name"] if served else None
+        version = self._version(spec)
         page = await self._pipeline.store.list(f"{self._name}/")
         for record in page.records:
             if orjson.loads(record.value)["metadata"].get("deletionTimestamp"):
                 continue
             if version is None:
-                await self._pipeline.store.delete(record.key)
+                with suppress(NotFound):
+                    await self._pipeline.store.delete(record.key)
                 continue
             parts = record.key.split("/")[1:]
             where = f"namespaces/{parts[0]}/{plural}/{parts[1]}" if len(parts) == 2 else f"{plural}/{parts[0]}"
