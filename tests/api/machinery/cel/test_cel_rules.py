@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import time
 from typing import Any
+
+import pytest
 
 from setpoint.api.machinery import cel
 from setpoint.api.machinery.status import FieldError, required
@@ -144,3 +147,25 @@ def test_rules_wait_for_a_valid_object() -> None:
     note = cel.blocked([required("a")])
     assert note is not None
     assert str(note).startswith("<nil>: Invalid value: null: some validation rules were not checked")
+
+
+def test_all_rules_of_an_object_have_one_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("setpoint.api.machinery.cel.rules.LONGEST", 0.3)
+    slow = "self.all(a, self.all(b, a + b >= 0 && a * b >= 0 && a - b < 1000))"
+    rules = [{"rule": f"{slow} && {index} >= 0"} for index in range(9)]
+    items = {"type": "array", "items": {"type": "integer"}, "x-kubernetes-validations": rules}
+    program = cel.compile_rules(schema(items=items))
+    assert program is not None
+    start = time.monotonic()
+    errors = [str(error) for error in program.validate({"spec": {"items": list(range(200))}})]
+    assert time.monotonic() - start < 4
+    assert len(errors) == 1
+    assert "operation interrupted evaluating rule: " in errors[0]
+
+
+def test_an_object_whose_time_is_up_gets_no_further_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("setpoint.api.machinery.cel.rules.LONGEST", 0.0)
+    number = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}, {"rule": "self > 1"}]}
+    assert validate(schema(n=number), {"n": 2}) == [
+        'spec.n: Invalid value: "integer": operation interrupted evaluating rule: self > 0'
+    ]

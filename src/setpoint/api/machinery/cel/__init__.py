@@ -18,7 +18,8 @@ schema's rules; `definition`, `budget` judge them. Everything is our own, becaus
 schemas nor show their trees, which Kubernetes' estimates need; only RE2 comes from outside, loaded with the first pattern.
 
 Promises: an evaluation always ends (values are finite, patterns are RE2's, and each evaluation may spend 1,000,000 units, all
-rules of one object 10,000,000); it never raises for what an expression does; messages are those of cel-go and Kubernetes 1.36.
+rules of one object 10,000,000 and a second; what values hold many times over counts as often as it is walked); it never raises
+for what an expression does; messages are those of cel-go and Kubernetes 1.36.
 """
 
 from __future__ import annotations

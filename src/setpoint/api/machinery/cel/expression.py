@@ -8,7 +8,7 @@ from typing import Any
 from setpoint.api.machinery.cel.checker import check
 from setpoint.api.machinery.cel.compiler import Compiler
 from setpoint.api.machinery.cel.estimate import estimate_cost
-from setpoint.api.machinery.cel.frame import Frame
+from setpoint.api.machinery.cel.frame import LONGEST, Frame
 from setpoint.api.machinery.cel.functions.strings import pattern
 from setpoint.api.machinery.cel.parser import parse
 from setpoint.api.machinery.cel.running_cost import PER_CALL_LIMIT
@@ -41,12 +41,12 @@ class Expression:
         """The most that one evaluation may cost."""
         return estimate_cost(self.tree, root)
 
-    def evaluate(self, values: Sequence[Any], limit: int = PER_CALL_LIMIT) -> Outcome:
+    def evaluate(self, values: Sequence[Any], limit: int = PER_CALL_LIMIT, seconds: float = LONGEST) -> Outcome:
         """The expression's value for the variables' values, in the order they were declared in.
 
         Never raises for what the expression does: a failure is part of the outcome.
         """
-        frame = Frame([*values, *[None] * (self._slots - len(values))], limit)
+        frame = Frame([*values, *[None] * (self._slots - len(values))], limit, seconds)
         value, error = None, ""
         work.begin()
         try:

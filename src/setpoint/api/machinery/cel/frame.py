@@ -17,22 +17,19 @@ class Frame:
 
     __slots__ = ("_deadline", "_rounds", "cost", "limit", "values")
 
-    def __init__(self, values: list[Any], limit: int) -> None:
+    def __init__(self, values: list[Any], limit: int, seconds: float = LONGEST) -> None:
         self.values = values
         self.cost = 0
         self.limit = limit
         self._rounds = 0
-        self._deadline = 0.0
+        self._deadline = time.monotonic() + seconds
 
     def round(self, cost: int) -> None:
         """Begins a round of a loop; every hundredth looks at the clock, as Kubernetes looks whether it is still wanted."""
         self.spend(cost)
         self._rounds += 1
-        if self._rounds % 100 == 0:
-            now = time.monotonic()
-            self._deadline = self._deadline or now + LONGEST
-            if now > self._deadline:
-                raise Interrupted
+        if self._rounds % 100 == 0 and time.monotonic() > self._deadline:
+            raise Interrupted
 
     def spend(self, cost: int) -> None:
         self.cost += cost

@@ -5,12 +5,14 @@ Source: Kubernetes' `apiextensions-apiserver/pkg/apiserver/schema/cel/validation
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from setpoint.api.machinery.cel.compiled_rules import CompiledRule, compile_node
 from setpoint.api.machinery.cel.correlation import Correlated, OldItems, Ratchet
+from setpoint.api.machinery.cel.expression import Expression, Outcome
 from setpoint.api.machinery.cel.running_cost import OBJECT_BUDGET
 from setpoint.api.machinery.cel.schema_types import Decl, declare, escape
 from setpoint.api.machinery.cel.values import NO_OVERLOAD, NONE, Optional
@@ -21,6 +23,8 @@ _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no furthe
 _MAX_MESSAGE = 5 * 1024
 _CANCELLED = "operation cancelled: actual cost limit exceeded"
 _INTERRUPTED = "operation interrupted"
+#: seconds that all rules of one object may take together: nothing else is served meanwhile
+LONGEST = 1.0
 
 
 class OutOfBudget(Exception):
@@ -28,14 +32,24 @@ class OutOfBudget(Exception):
 
 
 class Validation:
-    """One run over one object: what was found, and what may still be spent."""
+    """One run over one object: what was found, and what may still be spent, in units of cost and in seconds."""
 
-    __slots__ = ("budget", "errors", "warnings")
+    __slots__ = ("budget", "errors", "seconds", "warnings")
 
     def __init__(self) -> None:
         self.budget = OBJECT_BUDGET
+        self.seconds = LONGEST
         self.errors: list[FieldError] = []
         self.warnings: list[str] = []
+
+    def evaluate(self, expression: Expression, values: list[Any]) -> Outcome:
+        """An expression's outcome; compiling it, which is done once, is not part of the time."""
+        if self.seconds <= 0:
+            return Outcome(None, _INTERRUPTED, 0)
+        start = time.monotonic()
+        outcome = expression.evaluate(values, seconds=self.seconds)
+        self.seconds -= time.monotonic() - start
+        return outcome
 
 
 class NodeRules:
@@ -120,7 +134,7 @@ class NodeRules:
         kind, new = value
         if rule.condition is None:
             return
-        outcome = rule.condition.evaluate(values)
+        outcome = run.evaluate(rule.condition, values)
         if outcome.cost > run.budget:
             run.errors.append(_invalid(path, kind, _OUT_OF_BUDGET))
             raise OutOfBudget
@@ -192,7 +206,7 @@ def _message(run: Validation, rule: CompiledRule, values: list[Any]) -> tuple[st
     """What to say of a rule that failed, and whether saying it has used up the budget."""
     if rule.message is None:
         return rule.default_message(), False
-    outcome = rule.message.evaluate(values)
+    outcome = run.evaluate(rule.message, values)
     if outcome.cost > run.budget:
         return (
             "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run",
