@@ -155,7 +155,8 @@ def test_whatever_goes_wrong_is_part_of_the_outcome(text: str) -> None:
 def test_numbers_of_many_digits_are_judged_not_converted() -> None:
     assert run("isSemver(digits + '.0.0')", digits="9" * 5000) is False
     assert run("duration('0.' + digits + 's') < duration('1s')", digits="9" * 5000) is True
-    assert "Traceback" not in str(run("isQuantity(digits)", digits="9" * 5000))
+    assert run("quantity(digits).sign() == 1 || true", digits="9" * 5000) is True
+    assert run("{dyn([1]): 1} == {} || true") is True
 
 
 #: a list of 40 levels, each of which holds the one below twice

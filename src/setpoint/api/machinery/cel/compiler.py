@@ -148,6 +148,8 @@ class Compiler:
                 name, content = key(frame), value(frame)
                 if optional and not content.present:
                     continue
+                if isinstance(name, list | dict):
+                    raise CelError("unsupported key type")
                 if name in out:
                     raise CelError(f"Failed with repeated key: {name}")
                 out[name] = content.value if optional else content

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from setpoint.api.machinery.cel.values import CelError, opaque_names
-from setpoint.api.machinery.quantity import NANO, Quantity, QuantityError, parse
+from setpoint.api.machinery.quantity import NANO, SUFFIX_WRONG, Quantity, QuantityError, parse
 
 opaque_names[Quantity] = "kubernetes.Quantity"
 _MAX = 2**63 - 1
@@ -17,12 +17,14 @@ def _to_quantity(text: str) -> Quantity:
         return parse(text)
     except QuantityError as error:
         raise CelError(str(error)) from None
+    except ValueError:  # more digits than Python converts
+        raise CelError(SUFFIX_WRONG) from None
 
 
 def _is_quantity(text: str) -> bool:
     try:
         parse(text)
-    except QuantityError:
+    except ValueError:
         return False
     return True
 
