@@ -91,3 +91,8 @@ def test_a_spelling_means_its_amount(nanos: int, notation: str) -> None:
     spelled = str(Quantity(nanos, notation))
     assert parse(spelled).nanos == nanos
     assert canonical(spelled) == spelled or notation == quantity.BINARY_SI
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "1." + "1" * 5000, "9" * 5000 + "Gi", "0" * 5000 + "1"])
+def test_endless_digits_are_a_quantity_too(text: str) -> None:
+    assert quantity.parse(text).nanos > 0

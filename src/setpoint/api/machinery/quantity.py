@@ -158,14 +158,23 @@ def _interpret(suffix: str) -> tuple[int, int, str]:
     raise QuantityError(SUFFIX_WRONG)
 
 
-@lru_cache(maxsize=8192)
+_LONGEST = 1000
+"""Digits that are looked at before and after the point."""
+_REMEMBERED = 64
+"""Characters of a text that is worth a place in the cache."""
+
+
 def parse(text: str) -> Quantity:
     """The quantity that `text` stands for (blanks around it are the JSON reader's business: see `canonical`)."""
+    return _remembered(text) if len(text) <= _REMEMBERED else _parse(text)
+
+
+def _parse(text: str) -> Quantity:
     found = _scan(text) if text else None
     if found is None:
         raise QuantityError(FORMAT_WRONG)
     sign, number, _, fraction, suffix = found.groups()
-    number, fraction = number or "0", fraction or ""
+    number, fraction = _bounded(number or "0"), (fraction or "")[:_LONGEST]
     base, exponent, notation = _interpret(suffix)
     digits = int(number + fraction)
     if base == 10:
@@ -178,6 +187,17 @@ def parse(text: str) -> Quantity:
             notation = DECIMAL_SI
     kept = text if _keeps_spelling(number, fraction, exponent, notation) else ""
     return Quantity(-nanos if sign == "-" else nanos, notation, kept)
+
+
+_remembered = lru_cache(maxsize=8192)(_parse)
+
+
+def _bounded(number: str) -> str:
+    """Digits that Python takes for a number; beyond them all is far above what a quantity can hold."""
+    if len(number) <= _LONGEST:
+        return number
+    significant = number.lstrip("0") or "0"
+    return significant if len(significant) <= _LONGEST else "9" * _LONGEST
 
 
 def _scaled(digits: int, power: int) -> int:
