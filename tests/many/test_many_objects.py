@@ -92,14 +92,15 @@ def _manifests(folder: Path) -> None:
         (folder / f"{number}.yaml").write_text(bodies[number % 4]())
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_kubectl_applies_a_directory_of_thousands(kubectl: Kubectl, tmp_path: Path) -> None:
     _manifests(tmp_path / "manifests")
-    created = kubectl("apply", "-f", str(tmp_path / "manifests"), seconds=500)
+    created = kubectl("apply", "-f", str(tmp_path / "manifests"), seconds=900)
     assert created.count(" created\n") == APPLIED
-    again = kubectl("apply", "-f", str(tmp_path / "manifests"), seconds=500)
+    # kubectl reads the whole OpenAPI document of the group anew for each object that is there already: most of the time is its own
+    again = kubectl("apply", "-f", str(tmp_path / "manifests"), seconds=900)
     assert again.count(" unchanged\n") == APPLIED
-    kubectl("delete", "configmaps,secrets,services,serviceaccounts", "-l", "many=objects", "--wait=false", seconds=500)
+    kubectl("delete", "configmaps,secrets,services,serviceaccounts", "-l", "many=objects", "--wait=false", seconds=900)
     assert not kubectl("get", "configmaps,secrets,services,serviceaccounts", "-l", "many=objects", "-o", "name")
 
 
