@@ -97,7 +97,7 @@ def test_kubectl_applies_a_directory_of_thousands(kubectl: Kubectl, tmp_path: Pa
     _manifests(tmp_path / "manifests")
     created = kubectl("apply", "-f", str(tmp_path / "manifests"), seconds=900)
     assert created.count(" created\n") == APPLIED
-    # kubectl reads the whole OpenAPI document of the group anew for each object that is there already: most of the time is its own
+    # for each object that is there kubectl reads the OpenAPI document of the group anew: most of the time is its own
     again = kubectl("apply", "-f", str(tmp_path / "manifests"), seconds=900)
     assert again.count(" unchanged\n") == APPLIED
     kubectl("delete", "configmaps,secrets,services,serviceaccounts", "-l", "many=objects", "--wait=false", seconds=900)
