@@ -1,5 +1,6 @@
 -- wrk's requests: wrk … -s load.lua URL -- <mode> <token> <tag>
--- create: new ConfigMaps of about 800 bytes; get and patch: the ConfigMaps seed-0 … seed-99; list: 500 at a time.
+-- create: new ConfigMaps of about 800 bytes; get, patch (merge) and apply (server-side, which the bare stack merges): the ConfigMaps
+-- seed-0 … seed-99; list: 500 at a time.
 -- At the end one line of JSON: requests, seconds, errors, latencies in milliseconds.
 
 local threads = 0
@@ -12,11 +13,12 @@ local base = "/api/v1/namespaces/bench/configmaps"
 local mode, tag, count = "get", "", 0
 local filler = string.rep("0123456789abcdef", 40)
 local headers = {}
+local media = { patch = "application/merge-patch+json", apply = "application/apply-patch+yaml" }
 
 function init(args)
    mode, tag = args[1], args[3]
    headers["Authorization"] = "Bearer " .. args[2]
-   headers["Content-Type"] = mode == "patch" and "application/merge-patch+json" or "application/json"
+   headers["Content-Type"] = media[mode] or "application/json"
 end
 
 function request()
@@ -30,6 +32,11 @@ function request()
    elseif mode == "patch" then
       local body = string.format('{"data":{"turn":"%s-%d-%d"}}', tag, number, count)
       return wrk.format("PATCH", base .. "/seed-" .. count % 100, headers, body)
+   elseif mode == "apply" then
+      local name = "seed-" .. count % 100
+      local body = string.format(
+         '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"%s"},"data":{"applied":"%s-%d-%d"}}', name, tag, number, count)
+      return wrk.format("PATCH", base .. "/" .. name .. "?fieldManager=bench&force=true", headers, body)
    elseif mode == "list" then
       return wrk.format("GET", base .. "?limit=500", headers)
    end

@@ -27,7 +27,7 @@ from benchmarks import fan_out, servers
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
 #: what wrk drives: mode of load.lua, connections
-LOADS = (("get", 1), ("get", 16), ("list", 4), ("patch", 16), ("create", 1), ("create", 16), ("create", 64))
+LOADS = (("get", 1), ("get", 16), ("list", 4), ("patch", 16), ("apply", 16), ("create", 1), ("create", 16), ("create", 64))
 _SETTLE = 6.0  # seconds after which a start is over, the imports in its wake included
 #: what the project aims at, on a quiet machine of two cores that it shares with the load generator
 GOALS = {"get 16": 12_000, "create 16": 3_500}
