@@ -23,7 +23,6 @@ log = logs.get_logger("apiserver.custom_resources.cleanup")
 
 _PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
-_RUNNING: set[str] = set()
 
 
 class Ask(Protocol):
@@ -35,9 +34,8 @@ class Ask(Protocol):
 
 
 def is_due(definition: Mapping[str, Any]) -> bool:
-    """Whether a definition waits for its objects' end, and nobody sees to it yet."""
-    meta = definition["metadata"]
-    return FINALIZER in (meta.get("finalizers") or ()) and meta["uid"] not in _RUNNING
+    """Whether a definition that is being deleted waits for its objects' end."""
+    return FINALIZER in (definition["metadata"].get("finalizers") or ())
 
 
 class Cleanup:
@@ -50,23 +48,15 @@ class Cleanup:
         self._name = key.rpartition("/")[2]
 
     async def run(self) -> None:
-        definition = await self._now()
-        if definition is None:
-            return
-        uid = definition["metadata"]["uid"]
-        _RUNNING.add(uid)
         pause = _PAUSE
-        try:
-            while True:
-                try:
-                    if await self._step():
-                        return
-                except (StatusError, StoreError) as error:
-                    log.debug("a definition's objects cannot be deleted yet", name=self._name, error=str(error))
-                await self._pipeline.clock.sleep(pause)
-                pause = min(_LONGEST_PAUSE, pause * 1.5)
-        finally:
-            _RUNNING.discard(uid)
+        while True:
+            try:
+                if await self._step():
+                    return
+            except (StatusError, StoreError) as error:
+                log.debug("a definition's objects cannot be deleted yet", name=self._name, error=str(error))
+            await self._pipeline.clock.sleep(pause)
+            pause = min(_LONGEST_PAUSE, pause * 1.5)
 
     async def _now(self) -> dict[str, Any] | None:
         record = await self._pipeline.store.head(self._key)

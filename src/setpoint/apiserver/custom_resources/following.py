@@ -48,6 +48,7 @@ class CustomResources:
         self.on_change: list[Callable[[], None]] = []
         self._definitions: dict[str, dict[str, Any]] = {}
         self._kinds: dict[str, Kind] = {}
+        self._ending: set[str] = set()  # keys of definitions whose objects are being deleted
         self._watches: dict[str, set[Any]] = {}
         self._revision = 0
         self._generation = 0
@@ -148,12 +149,19 @@ class CustomResources:
         """Bring a definition's status to what it should be; begin to delete its objects where it is being deleted."""
         definition = self._definitions[key]
         if definition["metadata"].get("deletionTimestamp"):
-            if cleanup.is_due(definition):
-                tasks.start(f"cleanup {key}", cleanup.Cleanup(self._pipeline, self.request, key).run())
+            if key not in self._ending and cleanup.is_due(definition):
+                self._ending.add(key)
+                tasks.start(f"cleanup {key}", self._end(key))
             return
         status = naming.status_of(definition, self._definitions.values(), self._pipeline.clock.now())
         if status != definition.get("status"):
             await self._write_status(definition, status)
+
+    async def _end(self, key: str) -> None:
+        try:
+            await cleanup.Cleanup(self._pipeline, self.request, key).run()
+        finally:
+            self._ending.discard(key)
 
     async def _write_status(self, definition: Mapping[str, Any], status: Mapping[str, Any]) -> None:
         """Write a status; when another write came between, its event brings us here again."""
