@@ -1,6 +1,6 @@
 """What a request costs in the pipeline alone: no socket, no TLS, the store in memory. Microseconds of processor time.
 
-    python benchmarks/pipeline.py [--profile create|patch|get|list]
+    python benchmarks/pipeline.py [--profile create|patch|apply|get|list]
 
 What this leaves of a whole request's cost (`run.py`) is TLS, HTTP, the event loop, the disk, and the components' watches.
 """
@@ -13,6 +13,7 @@ import cProfile
 import pstats
 import time
 from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qs
 
 import orjson
 import uvloop
@@ -41,7 +42,8 @@ class Load:
         self, method: str, path: str, body: object = None, *, media: str = "application/json", limit: str = ""
     ) -> None:
         data = orjson.dumps(body) if body is not None else b""
-        query = {"limit": [limit]} if limit else {}
+        path, _, asked = path.partition("?")
+        query = parse_qs(asked) | ({"limit": [limit]} if limit else {})
         response = await self._pipeline.handle(Request(method, path, query, {"content-type": media}, data, USER))
         if response.status >= 400:
             raise RuntimeError(f"{method} {path}: {response.status} {response.body!r}")
@@ -56,6 +58,13 @@ class Load:
         self._number += 1
         body = {"data": {"turn": f"{self._number}"}}
         await self.call("PATCH", f"{COLLECTION}/n-{self._number % 100 + 1}", body, media="application/merge-patch+json")
+
+    async def apply(self) -> None:
+        self._number += 1
+        name = f"n-{self._number % 100 + 1}"
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"applied": f"{self._number}"}}
+        path = f"{COLLECTION}/{name}?fieldManager=bench&force=true"
+        await self.call("PATCH", path, body, media="application/apply-patch+yaml")
 
     async def get(self) -> None:
         await self.call("GET", f"{COLLECTION}/n-1")
@@ -85,6 +94,7 @@ async def measure(profiled: str) -> None:
     for name, work, times in (
         ("create", load.create, 400),
         ("patch", load.patch, 400),
+        ("apply", load.apply, 400),
         ("get", load.get, 1000),
         ("list", load.list, 20),
     ):
@@ -98,7 +108,7 @@ async def measure(profiled: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="What a request costs in the pipeline alone.")
-    parser.add_argument("--profile", default="", choices=("create", "patch", "get", "list"))
+    parser.add_argument("--profile", default="", choices=("create", "patch", "apply", "get", "list"))
     options = parser.parse_args()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(measure(options.profile))
