@@ -12,12 +12,12 @@ from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
 from setpoint.client.events import EventRecorder
 from setpoint.client.informer import Informer
-from setpoint.client.objects import key_of
 from setpoint.client.owners import controller_reference, is_controlled_by
 from setpoint.client.store import Store
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
 from setpoint.controllers.deployment import conditions, revisions, status
 from setpoint.controllers.deployment import diff as decision
+from setpoint.controllers.deployment.own_writes import OwnWrites
 from setpoint.controllers.deployment.plan import Create, Delete, Observed, Plan, Update
 from setpoint.controllers.deployment.replica_sets import equal_ignoring_hash, replicas
 from setpoint.controllers.refusals import is_namespace_terminating
@@ -39,10 +39,8 @@ class DeploymentReconciler:
         self._client = client
         self._clock = clock
         self._deployments = deployments
-        self._informer = replica_sets
         self._replica_sets = replica_sets.store
-        self._written: dict[str, int] = {}
-        """By key, the newest version of a ReplicaSet that was written for it."""
+        self._own_writes = OwnWrites(client, replica_sets)
         self._pods = pods
         self._recorder = recorder
         self._claims = Claims(client, apps_v1.DEPLOYMENTS, apps_v1.REPLICASETS)
@@ -50,7 +48,7 @@ class DeploymentReconciler:
     def observe(self, key: str) -> Observed | None:
         deployment = self._deployments.get(key)
         if deployment is None:
-            self._written.pop(key, None)
+            self._own_writes.forget(key)
             return None
         meta = deployment.metadata
         own = self._replica_sets.by_index(BY_CONTROLLER, meta.uid)
@@ -58,11 +56,8 @@ class DeploymentReconciler:
         pods = {}
         if deployment.spec.strategy.type == "Recreate":
             pods = {each.metadata.uid: self._pods.by_index(BY_CONTROLLER, each.metadata.uid) for each in own}
-        behind = version(self._informer.resource_version) < self._written.get(key, 0)
+        behind = not self._own_writes.are_shown(key)
         return Observed(deployment, [*own, *orphans], pods, self._clock.now(), behind)
-
-    def _wrote(self, deployment: apps_v1.Deployment, replica_set: apps_v1.ReplicaSet) -> None:
-        self._written[key_of(deployment)] = version(replica_set.metadata.resource_version)
 
     def diff(self, observed: Observed) -> Plan | None:
         plan = decision.diff(observed)
@@ -74,6 +69,16 @@ class DeploymentReconciler:
             self._recorder.event(plan.deployment, "Warning", "SelectingAll", message)
         if not await self._claims.settle(plan.deployment, plan.adopt, plan.release):
             return Result(requeue_after=0.1)  # something went while it was claimed; the watch will say so
+        await self._own_writes.find_out(plan.deployment)
+        with self._own_writes.attempt(plan.deployment):
+            if not await self._take(plan):
+                return Result(requeue_after=0.1)  # a version has just changed by its adoption; plan anew from that
+        if plan.writes_status:
+            await self._write_status(plan.deployment, plan.status, plan.revision)
+        return Result(plan.requeue_after)
+
+    async def _take(self, plan: Plan) -> bool:
+        """Take the steps in turn; False if one has to wait for what the adoption changed."""
         adopted = {each.metadata.uid for each in plan.adopt}
         for step in plan.steps:
             if isinstance(step, Create):
@@ -81,19 +86,17 @@ class DeploymentReconciler:
             elif isinstance(step, Delete):
                 await self._delete(step)
             elif step.replica_set.metadata.uid in adopted:
-                return Result(requeue_after=0.1)  # its version has just changed by the adoption; plan anew from that
+                return False
             else:
                 await self._update(plan.deployment, step)
-        if plan.writes_status:
-            await self._write_status(plan.deployment, plan.status, plan.revision)
-        return Result(plan.requeue_after)
+        return True
 
     async def _create(self, plan: Plan, step: Create) -> None:
         deployment, new = plan.deployment, step.replica_set
         body = msgspec.to_builtins(new)
         body["metadata"]["ownerReferences"] = [controller_reference(deployment, apps_v1.DEPLOYMENTS)]
         try:
-            self._wrote(deployment, await self._client.create(apps_v1.REPLICASETS, body, new.metadata.namespace))
+            self._own_writes.note(deployment, await self._client.create(apps_v1.REPLICASETS, body, new.metadata.namespace))
         except StatusError as error:
             if error.reason == "AlreadyExists":
                 await self._check_collision(deployment, new, error)
@@ -131,7 +134,7 @@ class DeploymentReconciler:
             patch["metadata"]["annotations"] = dict(step.annotations)
         spec = {"replicas": step.replicas, "minReadySeconds": step.min_ready_seconds}
         patch["spec"] = {key: value for key, value in spec.items() if value is not None}
-        self._wrote(deployment, await self._client.patch(apps_v1.REPLICASETS, meta.name, patch, meta.namespace))
+        self._own_writes.note(deployment, await self._client.patch(apps_v1.REPLICASETS, meta.name, patch, meta.namespace))
         if step.replicas is not None:
             self._scaled(deployment, meta.name, replicas(step.replica_set), step.replicas)
 
@@ -159,8 +162,3 @@ class DeploymentReconciler:
         await self._client.patch(
             apps_v1.DEPLOYMENTS, deployment.metadata.name, patch, deployment.metadata.namespace, subresource="status"
         )
-
-
-def version(text: str) -> int:
-    """A resourceVersion as a number, for comparing versions of one collection; 0 where it is none (another server's business)."""
-    return int(text) if text.isdecimal() else 0
