@@ -31,13 +31,13 @@ check: $(STAMP)  ## lint, types, layers
 	$(BIN)/lint-imports
 
 # Clients that only talk to the server, and may share the machine with other tests.
-TALKERS := $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py)
-ALONE := tests/node tests/golden tests/e2e
+TALKERS := tests/golden $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py)
+ALONE := tests/node tests/e2e
 
 test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without processes side by side, then those with
 	@$(DEBIAN) test
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(filter-out $(ALONE) tests/__pycache__,$(wildcard tests/*)) $(TALKERS)
-	$(BIN)/python -m pytest $(ALONE) $(addprefix --ignore=,$(TALKERS))
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(filter-out $(ALONE) tests/golden tests/__pycache__,$(wildcard tests/*)) $(TALKERS)
+	$(BIN)/python -m pytest $(ALONE) $(addprefix --ignore=,$(filter tests/e2e/%,$(TALKERS)))
 	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
 
 soak torture: $(STAMP) bytecode  ## what takes longer: all seeds of the convergence test, the long replays, an old kubectl
