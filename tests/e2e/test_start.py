@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.unprivileged import Someone
 
-from setpoint.storage.backends.sqlite import FILE
+from setpoint.storage.backends.sqlite_files import FILE
 from setpoint.testing.real import Cluster, Kubectl, eventually
 
 ONE = ("--nodes", "0")

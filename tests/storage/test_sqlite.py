@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from setpoint.kit.clock import RealClock
-from setpoint.storage.backends.sqlite import FILE, MIGRATIONS, sqlite_store
+from setpoint.storage.backends.sqlite import MIGRATIONS, sqlite_store
+from setpoint.storage.backends.sqlite_files import FILE
 from setpoint.storage.local import LocalStore
 from setpoint.storage.mvcc import Retention
 from setpoint.storage.protocol import StoreError, Unavailable

@@ -25,7 +25,7 @@ from setpoint.registry.admission.default import default_chain
 from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.registry.table import minors
-from setpoint.storage.protocol import NotFound, Store
+from setpoint.storage.protocol import Diagnosed, NotFound, Store
 
 
 class Objects:
@@ -76,6 +76,9 @@ def make_pipeline(
         issuer=TokenRequests(tokens, Objects(store), clock) if tokens is not None else None,
         minor=minor,
     )
+    if isinstance(store, Diagnosed):
+        for check in ("etcd", "etcd-readiness"):
+            pipeline.health.add(check, lambda: store.trouble)
     if kubelet is not None:
         _mount_streams(pipeline, kubelet)
     custom = CustomResources(pipeline, trees.load(minor))

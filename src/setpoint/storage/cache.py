@@ -21,6 +21,7 @@ from setpoint.kit.tasks import Tasks
 from setpoint.storage.mvcc import Index, Retention
 from setpoint.storage.progress import Progress
 from setpoint.storage.protocol import (
+    Diagnosed,
     Encode,
     Event,
     Lagged,
@@ -100,6 +101,10 @@ class Cache:
     @property
     def revision(self) -> int:
         return self._index.revision
+
+    @property
+    def trouble(self) -> str:
+        return self._upstream.trouble if isinstance(self._upstream, Diagnosed) else ""
 
     async def latest(self) -> int:
         return await self._upstream.latest()

@@ -43,6 +43,9 @@ class Journal(Protocol):
     def append(self, rows: Sequence[Row], done: Done) -> None:
         """Make all `rows` durable, or none: then `done` gets the error."""
 
+    def check(self, done: Done) -> None:
+        """Make something durable that changes nothing: whether writes succeed again after one that failed."""
+
     def erase(self, revisions: Sequence[int], floor: int) -> None:
         """Remove rows (perhaps none) that nothing needs any more; history now begins at `floor`.
 

@@ -43,6 +43,8 @@ log = logs.get_logger("storage.local")
 MAX_PENDING = 20_000  # writes that may wait for the disk; more are refused
 UPKEEP_SECONDS = 60.0
 EXPIRE_AT_ONCE = 500
+STUCK_SECONDS = 5.0  # a commit that takes longer is trouble
+CHECK_SECONDS = 1.0  # between two looks whether a disk that failed takes writes again
 
 
 class StoredRecord(Record):
@@ -115,8 +117,16 @@ class LocalStore:
         self._progress = Progress(clock)
         self._expiries: list[tuple[float, str, int]] = []
         self._expiry_changed = asyncio.Event()
+        self._failure = ""
+        self._flushed_at = 0.0
 
     # ---- life
+
+    @property
+    def trouble(self) -> str:
+        """Why commits fail, or how long one has been waiting for the disk."""
+        waited = self._clock.monotonic() - self._flushed_at if self._under_way is not None else 0.0
+        return f"a commit has been waiting for the disk for {waited:.0f} s" if waited > STUCK_SECONDS else self._failure
 
     async def open(self) -> None:
         if self._tasks is not None:
@@ -272,11 +282,13 @@ class LocalStore:
             return
         batch, self._batch = self._batch, _Batch()
         self._under_way = batch
+        self._flushed_at = self._clock.monotonic()
         self._journal.append(batch.rows, partial(self._committed, batch))
 
     def _committed(self, batch: _Batch, error: StoreError | None) -> None:
         self._under_way = None
         if error is None:
+            self._failure = ""
             self._show(batch)
         else:
             self._fail(batch, error)
@@ -301,6 +313,8 @@ class LocalStore:
     def _fail(self, batch: _Batch, error: StoreError) -> None:
         """Everything pending was judged by a head that never was, or may have been: all of it fails."""
         log.error("commit failed", error=str(error), writes=len(batch.rows), judged_by_it=len(self._batch.rows))
+        self._failure = str(error)
+        self._expiry_changed.set()
         judged_by_it, self._batch = self._batch, _Batch()
         self._heads.clear()
         batch.answer(error)
@@ -318,19 +332,32 @@ class LocalStore:
             self._expiry_changed.set()
 
     async def _upkeep(self) -> None:
-        """Expire, trim and erase, for ever."""
+        """Expire, trim, erase, and after a failure look whether it has passed, for ever."""
         trim_at = self._clock.monotonic() + UPKEEP_SECONDS
         while True:
             delay = trim_at - self._clock.monotonic()
+            if self._failure:
+                delay = min(delay, CHECK_SECONDS)
             if self._expiries:
                 delay = min(delay, self._expiries[0][0] - self._clock.now())
             self._expiry_changed.clear()
             await self._clock.wait(self._expiry_changed, delay)
+            if self._failure:
+                await self._check()
             await self._expire_due()
             if self._clock.monotonic() >= trim_at:
                 trim_at = self._clock.monotonic() + UPKEEP_SECONDS
                 self._index.trim(self._clock.monotonic())
                 self._erase_dead()
+
+    async def _check(self) -> None:
+        """See whether the disk takes writes again; nobody else may be writing."""
+        answer: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
+        self._journal.check(lambda error: None if answer.done() else answer.set_result(error))
+        error = await answer
+        if error is None and self._failure:
+            log.warning("commits succeed again", after=self._failure)
+        self._failure = str(error or "")
 
     async def _expire_due(self) -> None:
         due: list[tuple[float, str, int]] = []

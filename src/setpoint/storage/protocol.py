@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 
 class StoreError(Exception):
@@ -63,7 +63,9 @@ class Future(StoreError):
 
 
 class Unavailable(StoreError):
-    """The store cannot answer or commit now; whether the write happened is known to be *no*."""
+    """The store cannot answer or commit now. The write did not happen, and will not while this process lives; one whose sync
+    failed may still be found on the disk by the next process, if this one dies before any commit succeeds again.
+    """
 
 
 class Lagged(StoreError):
@@ -138,6 +140,15 @@ class Watch(Protocol):
 
     @property
     def progress(self) -> int: ...
+
+
+@runtime_checkable
+class Diagnosed(Protocol):
+    """A store that says how it is; health checks ask."""
+
+    @property
+    def trouble(self) -> str:
+        """Why it cannot commit now, as far as it knows; empty when it can."""
 
 
 class Store(Protocol):

@@ -10,9 +10,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
-import stat
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +20,7 @@ from typing import TypeVar
 
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
+from setpoint.storage.backends.sqlite_files import StoreFiles, advice, checksum
 from setpoint.storage.journal import Done, Recovered, Row
 from setpoint.storage.local import LocalStore
 from setpoint.storage.mvcc import Retention
@@ -30,8 +29,6 @@ from setpoint.storage.protocol import Describe, StoreError, Unavailable
 log = logs.get_logger("storage.sqlite")
 T = TypeVar("T")
 
-FILE = "setpoint.db"
-LOCK = "lock"
 ROWS_PER_INSERT = 256
 REVISIONS_PER_ERASE = 1000
 
@@ -44,19 +41,25 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE history (floor INTEGER NOT NULL) STRICT",
         "INSERT INTO history VALUES (0)",
     ),
+    ("ALTER TABLE log ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",),  # 0: written before there were any
 )
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """One INSERT per number of rows, each prepared once."""
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=2 * ROWS_PER_INSERT)
 
 
 class SQLiteJournal:
     """A Journal in `directory`, which is made (mode 0700) if it is not there; files have mode 0600."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, connect: Callable[[Path], sqlite3.Connection] = connect) -> None:
+        self._files = StoreFiles(directory)
+        self._connect = connect
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._connection: sqlite3.Connection
-        self._lock = -1
 
     async def open(self) -> Recovered:
         self._loop = asyncio.get_running_loop()
@@ -78,9 +81,7 @@ class SQLiteJournal:
         thread, self._thread = self._thread, None
         if thread is not None:
             await asyncio.to_thread(thread.join)
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        self._files.release()
 
     # ---- in the thread
 
@@ -106,56 +107,44 @@ class SQLiteJournal:
         return await answer
 
     def _open(self) -> Recovered:
-        path = self._directory / FILE
+        files = self._files
         try:
-            self._make_private(path)
+            files.claim()
         except OSError as error:
-            raise StoreError(f"data directory {self._directory} cannot be used: {error.strerror}") from error
-        # One INSERT per number of rows, each prepared once.
-        self._connection = sqlite3.connect(
-            path, isolation_level=None, check_same_thread=False, cached_statements=2 * ROWS_PER_INSERT
-        )
+            raise StoreError(f"data directory {files.directory} cannot be used: {error.strerror}") from error
+        index = files.log_index()
+        files.refuse_missing_log(index)
+        self._connection = self._connect(files.database)
         try:
             self._connection.execute("PRAGMA busy_timeout=5000")
+            self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            files.refuse_shortened_log(index)
             self._migrate()
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.execute("PRAGMA wal_autocheckpoint=4000")
-            (floor,) = self._connection.execute("SELECT floor FROM history").fetchone()
-            rows = self._connection.execute("SELECT revision, key, created, expires, value FROM log ORDER BY revision").fetchall()
+            recovered = self._read()
         except (sqlite3.Error, StoreError):
             self._connection.close()
             raise
-        return Recovered(rows, floor)
+        files.remember_use()
+        return recovered
 
-    def _make_private(self, path: Path) -> None:
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if stat.S_IMODE(self._directory.stat().st_mode) & 0o077:
-            self._directory.chmod(0o700)
-        self._lock = os.open(self._directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._lock_directory()
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        path.chmod(0o600)
-
-    def _lock_directory(self) -> None:
-        try:
-            import fcntl
-        except ImportError:  # not on Windows, where nothing guards against a second server
-            return
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(self._lock, 20, 0).decode(errors="replace").strip()
-            which = f" (pid {holder})" if holder.isdigit() else ""
-            raise StoreError(f"data directory {self._directory} is in use by another server{which}") from None
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+    def _read(self) -> Recovered:
+        (floor,) = self._connection.execute("SELECT floor FROM history").fetchone()
+        rows = self._connection.execute(
+            "SELECT revision, key, created, expires, value, checksum FROM log ORDER BY revision"
+        ).fetchall()
+        for revision, key, created, _, value, expected in rows:
+            if expected and checksum(revision, key, created, value) != expected:
+                raise StoreError(self._corrupted(f"revision {revision} of {key} does not have its checksum"))
+        return Recovered([Row(*row[:5]) for row in rows], floor)
 
     def _migrate(self) -> None:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         if version > len(MIGRATIONS):
             raise StoreError(
-                f"data directory {self._directory} was written by a newer version of setpoint"
+                f"data directory {self._files.directory} was written by a newer version of setpoint"
                 f" (data version {version}, this one knows {len(MIGRATIONS)})"
             )
         for number, statements in enumerate(MIGRATIONS[version:], version + 1):
@@ -166,10 +155,12 @@ class SQLiteJournal:
             self._connection.execute("COMMIT")
 
     def _explain(self, error: sqlite3.Error) -> StoreError:
-        path = self._directory / FILE
-        if isinstance(error, sqlite3.DatabaseError) and error.sqlite_errorname in {"SQLITE_NOTADB", "SQLITE_CORRUPT"}:
-            return StoreError(f"data file {path} is corrupted: {error}")
-        return StoreError(f"data file {path} cannot be used: {error}")
+        if getattr(error, "sqlite_errorname", "") in {"SQLITE_NOTADB", "SQLITE_CORRUPT"}:
+            return StoreError(self._corrupted(str(error)))
+        return StoreError(f"data file {self._files.database} cannot be used: {error}")
+
+    def _corrupted(self, what: str) -> str:
+        return f"data file {self._files.database} is corrupted: {what}; {advice(self._files.directory)}"
 
     # ---- batches
 
@@ -184,7 +175,18 @@ class SQLiteJournal:
             else:
                 self._transaction(lambda: self._insert_many(rows))
         except (sqlite3.Error, ValueError, OverflowError) as error:  # the latter two: what SQLite has no form for
-            failure = Unavailable(f"cannot write to {self._directory / FILE}: {error}")
+            failure = Unavailable(f"cannot write: {error}")
+        self._loop.call_soon_threadsafe(done, failure)
+
+    def check(self, done: Done) -> None:
+        self._work.put(partial(self._check, done))
+
+    def _check(self, done: Done) -> None:
+        failure: StoreError | None = None
+        try:
+            self._transaction(lambda: self._connection.execute("UPDATE history SET floor = floor"))
+        except sqlite3.Error as error:
+            failure = Unavailable(f"cannot write: {error}")
         self._loop.call_soon_threadsafe(done, failure)
 
     def _insert_many(self, rows: Sequence[Row]) -> None:
@@ -192,13 +194,13 @@ class SQLiteJournal:
             self._insert(rows[start : start + ROWS_PER_INSERT])
 
     def _insert(self, rows: Sequence[Row]) -> None:
-        places = ",".join(["(?,?,?,?,?)"] * len(rows))
+        places = ",".join(["(?,?,?,?,?,?)"] * len(rows))
         self._connection.execute(
             f"INSERT INTO log VALUES {places}",  # noqa: S608 - question marks only
-            [column for row in rows for column in row],
+            [column for row in rows for column in (*row, checksum(row.revision, row.key, row.created, row.value))],
         )
 
-    def _transaction(self, work: Callable[[], None]) -> None:
+    def _transaction(self, work: Callable[[], object]) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             work()

@@ -44,6 +44,12 @@ class FaultyJournal:
         else:
             self.inner.append(rows, done)
 
+    def check(self, done: Done) -> None:
+        if self._failures:
+            asyncio.get_running_loop().call_soon(done, Unavailable("injected failure"))
+        else:
+            self.inner.check(done)
+
     def erase(self, revisions: Sequence[int], floor: int) -> None:
         self.inner.erase(revisions, floor)
 
