@@ -31,6 +31,7 @@ from setpoint.apiserver.connection import (
     too_large,
     too_late,
 )
+from setpoint.apiserver.heads import REPEATED
 from setpoint.apiserver.request import Request, Response
 from setpoint.kit import logs
 
@@ -99,7 +100,7 @@ class Protocols(web.Server):
         try:
             request = await self._request(carried)
         except StatusError as error:
-            headers = {name.lower(): value for name, value in carried.headers.items()}
+            headers = _lower(carried)
             return _answer(answers.error_answer(Request(carried.method, carried.path, headers=headers), error))
         response = await self._pipeline.handle(request)
         if response.stream is not None:
@@ -112,7 +113,7 @@ class Protocols(web.Server):
     async def _request(self, carried: web.BaseRequest) -> Request:
         transport = carried.transport
         peer = transport.get_extra_info("peercert") if transport is not None else None
-        headers = {name.lower(): value for name, value in carried.headers.items()}
+        headers = _lower(carried)
         user = await self._pipeline.user_of(headers.get("authorization", ""), certificates.user_of(peer))
         raw_path, _, raw_query = carried.raw_path.partition("?")
         return Request(
@@ -215,6 +216,15 @@ def _no_http(code: int, reason: str = "") -> web.Response:
 def _headers(response: Response) -> CIMultiDict[str]:
     headers = CIMultiDict(response.all_headers() if response.warnings else response.headers)
     headers.setdefault("Cache-Control", "no-cache, private")
+    return headers
+
+
+def _lower(carried: web.BaseRequest) -> dict[str, str]:
+    """Headers by lower-case name, as `heads` gives them."""
+    headers: dict[str, str] = {}
+    for raw, value in carried.headers.items():
+        name = raw.lower()
+        headers[name] = f"{headers[name]}\n{value}" if name in headers and name.startswith(REPEATED) else value
     return headers
 
 

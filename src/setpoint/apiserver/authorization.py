@@ -24,13 +24,6 @@ class AnyAuthenticated:
         raise denied(request.user, info)
 
 
-def not_impersonating(request: Request) -> StatusError:
-    """The 403 for who asks to act as somebody else: nobody may until roles are served."""
-    wanted = request.header("impersonate-user")
-    why = f'User "{request.user.name}" cannot impersonate resource "users" in API group "" at the cluster scope'
-    return forbidden_object("", "users", wanted, why)
-
-
 def denied(user: UserInfo, info: RequestInfo) -> StatusError:
     """The 403 for a refused request."""
     if not info.is_resource:

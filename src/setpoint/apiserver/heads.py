@@ -24,6 +24,8 @@ _BAD_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _JUDGED = 8192  # bytes of a first line that are looked at before its head is whole
 #: headers whose meaning is left to aiohttp
 _SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
+#: prefixes of headers of which every value counts, in Request joined by line breaks, which no value holds
+REPEATED = ("impersonate-", "x-remote-")
 _TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*")  # ASCII, its escapes sound
 _names: dict[bytes, str] = {}
 _MAX_NAMES = 500
@@ -78,7 +80,8 @@ def _headers(lines: Iterable[bytes]) -> dict[str, str] | None:
             return None
         if name in headers and name in ("content-length", "host"):
             return None
-        headers[name] = value.strip(b" \t").decode("utf-8", "surrogateescape")
+        text = value.strip(b" \t").decode("utf-8", "surrogateescape")
+        headers[name] = f"{headers[name]}\n{text}" if name in headers and name.startswith(REPEATED) else text
     return headers
 
 

@@ -1,7 +1,7 @@
 """The request pipeline: from a Request to a Response, whatever carried it.
 
-Order: route → authorise → in-flight limit → handler. Every StatusError becomes its Status; any other error is a 500 with its
-traceback in the log. Authentication has been done by the carrier, which knows the credentials.
+Order: route → impersonate → authorise → in-flight limit → handler. Every StatusError becomes its Status; any other error is a 500
+with its traceback in the log. Authentication has been done by the carrier, which knows the credentials.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
-from setpoint.apiserver import answers, negotiation
-from setpoint.apiserver.authorization import not_impersonating
+from setpoint.apiserver import answers, impersonation, negotiation
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
@@ -84,6 +83,7 @@ class Pipeline:
         self.issuer = issuer
         self.measure = Measure()
         self.in_flight = InFlight()
+        self._impersonation = impersonation.Impersonation()
         self._deadlines = Deadlines(REQUEST_TIMEOUT)
         self.stores: dict[tuple[str, str], GenericStore] = {}
         self._handlers: dict[str, Handler] = {}
@@ -192,8 +192,8 @@ class Pipeline:
     async def _dispatch(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
         if "timeout" in request.query and info.verb != "watch":
             check_timeout(request.query)
-        if "impersonate-user" in request.headers:
-            raise not_impersonating(request)
+        if impersonation.asked(request.headers):
+            await self._impersonation.apply(request, info, self.authorizer)
         if self.authorizer is not None:
             await self.authorizer.authorize(request, info)
         if not info.is_resource or not self.router.knows(info.group):

@@ -17,7 +17,9 @@ JSON = "application/json"
 class Request(Struct):
     """A request after authentication. `query` has every value of every parameter, `headers` have lower-case names.
 
+    Headers that may be repeated and say who asks (`heads.REPEATED`) hold all their values, one a line; of others the last counts.
     `carrier` is what the carrier adds for handlers that take over the connection (exec, attach): the HTTP adapter's own request.
+    `impersonated` is set where somebody acts as `user` (`impersonation.Impersonated`: who, and by which right).
     """
 
     method: str
@@ -27,6 +29,7 @@ class Request(Struct):
     body: bytes = b""
     user: UserInfo = ANONYMOUS
     carrier: Any = None
+    impersonated: Any = None
 
     def parameter(self, name: str, default: str = "") -> str:
         """The first value of a query parameter."""
