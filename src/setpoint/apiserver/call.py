@@ -64,4 +64,6 @@ class Call(Struct):
             field_manager=options.field_manager if options else "",
             warnings=self.warnings,
             options=options.as_dict() if options else {},
+            version=self.served.version,
+            annotations=self.request.annotations,
         )

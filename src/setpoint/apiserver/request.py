@@ -30,6 +30,8 @@ class Request(Struct):
     user: UserInfo = ANONYMOUS
     carrier: Any = None
     impersonated: Any = None
+    #: what admission adds to the audit log
+    annotations: dict[str, str] = field(default_factory=dict)
 
     def parameter(self, name: str, default: str = "") -> str:
         """The first value of a query parameter."""

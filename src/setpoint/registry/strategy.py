@@ -36,6 +36,10 @@ class Context(Struct):
     field_manager: str = ""
     warnings: list[str] = field(default_factory=list)
     options: Mapping[str, Any] = field(default_factory=dict)
+    #: the version of the URL, which need not be the stored one
+    version: str = ""
+    #: what admission has to say to the audit log (`Request.annotations`)
+    annotations: dict[str, str] = field(default_factory=dict)
 
 
 class Strategy:

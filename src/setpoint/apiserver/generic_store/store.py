@@ -94,6 +94,7 @@ class GenericStore:
             obj=obj,
             old=old,
             options=context.options,
+            request_version=context.version or self.resource.storage_version,
         )
 
     def finish(self, obj: Object, strategy: Strategy) -> None:

@@ -34,22 +34,41 @@ class BaseStep:
 
 
 class Chain:
-    """All steps, one after the other; the first refusal ends it."""
+    """All steps, one after the other; the first refusal ends it.
+
+    When a step asked for it (`reinvoke`), all of them see the object a second time, and never a third: whoever changes objects
+    by the code of others (webhooks, policies) decides by itself whom to ask again. Source: apiserver `admission/reinvocation.go`.
+    """
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = tuple(steps)
         self._chosen: dict[tuple[str, str, str], tuple[Step, ...]] = {}
 
     async def admit(self, request: AdmissionRequest) -> None:
-        for step in self._for(request):
+        steps = self._for(request)
+        for step in steps:
             await step.admit(request)
+        if request.reinvoke:
+            request.reinvoking = True
+            for step in steps:
+                await step.admit(request)
 
     async def validate(self, request: AdmissionRequest) -> None:
         for step in self._for(request):
             await step.validate(request)
 
+    def concerned(self, operation: str, group_resource: str, subresource: str) -> bool:
+        """Whether any step looks at such a write."""
+        return bool(self._steps_for((operation, group_resource, subresource)))
+
+    def changed(self) -> None:
+        """A step concerns itself with other writes than before."""
+        self._chosen.clear()
+
     def _for(self, request: AdmissionRequest) -> tuple[Step, ...]:
-        key = (request.operation, request.resource.group_resource, request.subresource)
+        return self._steps_for((request.operation, request.resource.group_resource, request.subresource))
+
+    def _steps_for(self, key: tuple[str, str, str]) -> tuple[Step, ...]:
         found = self._chosen.get(key)
         if found is None:
             found = self._chosen[key] = tuple(step for step in self._steps if step.concerns(*key))

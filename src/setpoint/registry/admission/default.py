@@ -1,13 +1,15 @@
-"""The steps that are on by default, in Kubernetes' order (`pkg/kubeapiserver/options/plugins.go`).
+"""The steps that are on by default, in Kubernetes' order (`pkg/kubeapiserver/options/plugins.go`, AllOrderedPlugins).
 
-ResourceQuota is the last of all; webhooks and policies stand before it.
+All of them see an object that may still change in this order, and in this order once more the one that will be stored.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.certificate_subject_restriction import CertificateSubjectRestriction
-from setpoint.registry.admission.chain import Chain
+from setpoint.registry.admission.chain import Chain, Step
 from setpoint.registry.admission.claim_resize import PersistentVolumeClaimResize
 from setpoint.registry.admission.default_classes import default_ingress_class, default_storage_class
 from setpoint.registry.admission.default_toleration_seconds import DefaultTolerationSeconds
@@ -21,6 +23,34 @@ from setpoint.registry.admission.service_account import ServiceAccount
 from setpoint.registry.admission.storage_object_in_use import StorageObjectInUseProtection
 from setpoint.registry.admission.taint_nodes_by_condition import TaintNodesByCondition
 
+#: every plugin that Kubernetes 1.36 switches on by itself, and NodeRestriction, which every cluster has
+ORDER = (
+    "NamespaceLifecycle",
+    "LimitRanger",
+    "ServiceAccount",
+    "NodeRestriction",
+    "TaintNodesByCondition",
+    "PodSecurity",
+    "Priority",
+    "DefaultTolerationSeconds",
+    "DefaultStorageClass",
+    "StorageObjectInUseProtection",
+    "PersistentVolumeClaimResize",
+    "RuntimeClass",
+    "CertificateApproval",
+    "CertificateSigning",
+    "ClusterTrustBundleAttest",
+    "CertificateSubjectRestriction",
+    "DefaultIngressClass",
+    "PodTopologyLabels",
+    "NodeDeclaredFeatureValidator",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+    "ResourceQuota",
+)
+
 
 def default_chain(
     reader: Reader,
@@ -29,24 +59,26 @@ def default_chain(
     not_ready_seconds: int = 300,
     unreachable_seconds: int = 300,
     ledger: Ledger | None = None,
+    plugins: Mapping[str, Step] | None = None,
 ) -> Chain:
     """`…_seconds`: how long pods stay on a node that is not ready or cannot be reached, unless they say so themselves.
-    `ledger` is where quotas are charged; without one there are none.
+    `ledger` is where quotas are charged; without one there are none. `plugins` are those that need more than a reader, by name.
     """
-    return Chain(
-        (
-            NamespaceLifecycle(reader),
-            LimitRanger(reader),
-            ServiceAccount(reader, clock),
-            TaintNodesByCondition(),
-            Priority(reader),
-            DefaultTolerationSeconds(not_ready_seconds, unreachable_seconds),
-            default_storage_class(reader),
-            StorageObjectInUseProtection(),
-            PersistentVolumeClaimResize(reader),
-            RuntimeClass(reader),
-            CertificateSubjectRestriction(),
-            default_ingress_class(reader),
-            *(() if ledger is None else (ResourceQuota(reader, ledger, clock),)),
-        )
-    )
+    steps: dict[str, Step] = {
+        "NamespaceLifecycle": NamespaceLifecycle(reader),
+        "LimitRanger": LimitRanger(reader),
+        "ServiceAccount": ServiceAccount(reader, clock),
+        "TaintNodesByCondition": TaintNodesByCondition(),
+        "Priority": Priority(reader),
+        "DefaultTolerationSeconds": DefaultTolerationSeconds(not_ready_seconds, unreachable_seconds),
+        "DefaultStorageClass": default_storage_class(reader),
+        "StorageObjectInUseProtection": StorageObjectInUseProtection(),
+        "PersistentVolumeClaimResize": PersistentVolumeClaimResize(reader),
+        "RuntimeClass": RuntimeClass(reader),
+        "CertificateSubjectRestriction": CertificateSubjectRestriction(),
+        "DefaultIngressClass": default_ingress_class(reader),
+        **(plugins or {}),
+    }
+    if ledger is not None:
+        steps["ResourceQuota"] = ResourceQuota(reader, ledger, clock)
+    return Chain([steps[name] for name in ORDER if name in steps])

@@ -28,6 +28,16 @@ class AdmissionRequest(Struct):
     obj: Object | None = None
     old: Object | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    #: the version of the URL; of a write that came without a URL the stored one
+    request_version: str = ""
+    #: the server made the name up: mutating webhooks and policies are not to see it yet
+    generated_name: bool = False
+    #: a mutating step changed the object, so that those before it should see it once more
+    reinvoke: bool = False
+    #: this is that second pass
+    reinvoking: bool = False
+    #: what a step keeps from the first pass to the second, by the step's name
+    passes: dict[str, Any] = field(default_factory=dict)
 
 
 class Admission(Protocol):
