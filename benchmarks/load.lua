@@ -1,6 +1,6 @@
 -- wrk's requests: wrk … -s load.lua URL -- <mode> <token> <tag>
 -- create: new ConfigMaps of about 800 bytes; get, patch (merge) and apply (server-side, which the bare stack merges): the ConfigMaps
--- seed-0 … seed-99; list: 500 at a time.
+-- seed-0 … seed-99; list: 500 at a time; whole: everything there is.
 -- At the end one line of JSON: requests, seconds, errors, latencies in milliseconds.
 
 local threads = 0
@@ -39,6 +39,8 @@ function request()
       return wrk.format("PATCH", base .. "/" .. name .. "?fieldManager=bench&force=true", headers, body)
    elseif mode == "list" then
       return wrk.format("GET", base .. "?limit=500", headers)
+   elseif mode == "whole" then
+      return wrk.format("GET", base .. "?resourceVersion=0", headers)
    end
    return wrk.format("GET", base .. "/seed-" .. count % 100, headers)
 end
@@ -46,7 +48,7 @@ end
 function done(summary, latency)
    local e = summary.errors
    io.write(string.format(
-      'JSON {"requests":%d,"seconds":%.3f,"errors":%d,"p50_ms":%.3f,"p99_ms":%.3f}\n',
-      summary.requests, summary.duration / 1e6, e.connect + e.read + e.write + e.status + e.timeout,
+      'JSON {"requests":%d,"bytes":%d,"seconds":%.3f,"errors":%d,"p50_ms":%.3f,"p99_ms":%.3f}\n',
+      summary.requests, summary.bytes, summary.duration / 1e6, e.connect + e.read + e.write + e.status + e.timeout,
       latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
 end
