@@ -34,6 +34,7 @@ _LAZY = {
     "scale": ("workloads", "scale"),
     "rollout": ("workloads", "rollout"),
     "wait": ("workloads", "wait"),
+    "snapshot": ("snapshot", "snapshot"),
     "demo": ("demo.command", "demo"),
 }
 

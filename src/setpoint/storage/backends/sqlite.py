@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
-from setpoint.storage.backends.sqlite_files import StoreFiles, advice, checksum
+from setpoint.storage.backends.sqlite_files import StoreFiles, advice, checksum, verified
 from setpoint.storage.journal import Done, Recovered, Row
 from setpoint.storage.local import LocalStore
 from setpoint.storage.mvcc import Retention
@@ -132,13 +132,11 @@ class SQLiteJournal:
 
     def _read(self) -> Recovered:
         (floor,) = self._connection.execute("SELECT floor FROM history").fetchone()
-        rows = self._connection.execute(
-            "SELECT revision, key, created, expires, value, checksum FROM log ORDER BY revision"
-        ).fetchall()
-        for revision, key, created, _, value, expected in rows:
-            if expected and checksum(revision, key, created, value) != expected:
-                raise StoreError(self._corrupted(f"revision {revision} of {key} does not have its checksum"))
-        return Recovered([Row(*row[:5]) for row in rows], floor)
+        found = self._connection.execute("SELECT revision, key, created, expires, value, checksum FROM log ORDER BY revision")
+        rows, damaged = verified(found)
+        if damaged:
+            raise StoreError(self._corrupted(f"the value of {damaged[0]} does not have its checksum"))
+        return Recovered(rows, floor)
 
     def _migrate(self) -> None:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()

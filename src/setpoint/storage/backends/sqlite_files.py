@@ -16,11 +16,13 @@ import os
 import stat
 import struct
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from setpoint.storage.journal import Row
 from setpoint.storage.protocol import StoreError
 
 FILE = "setpoint.db"
@@ -39,6 +41,19 @@ def advice(directory: Path) -> str:
 def checksum(revision: int, key: str, created: int, value: bytes | None) -> int:
     """Kept with each row: SQLite's own pages have none, and a flipped bit in a value would be served as it is."""
     return zlib.crc32(value or b"", zlib.crc32(key.encode(), (revision ^ created) & 0xFFFFFFFF))
+
+
+def verified(rows: Iterable[tuple[Any, ...]]) -> tuple[list[Row], list[str]]:
+    """Rows without their checksums, and the keys of those that do not have it; 0 was written before there were any."""
+    kept: list[Any] = []
+    damaged = []
+    for row in rows:
+        revision, key, created, _, value, expected = row
+        # As in `checksum`, without the cost of a call: this runs for every row before a server is ready.
+        if expected and zlib.crc32(value or b"", zlib.crc32(key.encode(), (revision ^ created) & 0xFFFFFFFF)) != expected:
+            damaged.append(key)
+        kept.append(row[:5])
+    return kept, damaged
 
 
 class LogIndex(NamedTuple):
@@ -64,15 +79,21 @@ class StoreFiles(Struct):
         return self.directory / f"{FILE}{suffix}"
 
     def claim(self) -> None:
-        """Make the directory private and take it; raises StoreError when another has it, OSError when it cannot be used."""
+        """Take the directory and make the database if there was none; raises StoreError when another has it or data was lost,
+        OSError when it cannot be used.
+        """
+        self.hold()
+        self._refuse_lost()
+        os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        self.database.chmod(0o600)
+
+    def hold(self) -> None:
+        """Make the directory private and take it."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if stat.S_IMODE(self.directory.stat().st_mode) & 0o077:
             self.directory.chmod(0o700)
         self.lock = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._take()
-        self._refuse_lost()
-        os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        self.database.chmod(0o600)
 
     def _take(self) -> None:
         try:
