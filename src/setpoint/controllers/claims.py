@@ -10,7 +10,7 @@ cache may not yet know that the controller is being deleted or was replaced by a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -60,15 +60,17 @@ class Claim(Struct, Generic[T], frozen=True):
     release: tuple[T, ...] = ()
 
 
-def sort(owner: Any, selector: LabelSelector, objects: Iterable[T]) -> Claim[T]:
-    """Decide over each object in the owner's namespace. Pure."""
+def sort(
+    owner: Any, selector: LabelSelector, objects: Iterable[T], member: Callable[[T], bool] = lambda _: True
+) -> Claim[T]:
+    """Decide over each object in the owner's namespace; `member` is a condition beside the selector. Pure."""
     owned: list[T] = []
     adopt: list[T] = []
     release: list[T] = []
     dying = bool(owner.metadata.deletion_timestamp)
     for obj in objects:
         ref = controller_of(obj.metadata)  # type: ignore[attr-defined]
-        matched = matches(selector, obj)
+        matched = matches(selector, obj) and member(obj)
         if ref is not None:
             if ref.uid != owner.metadata.uid:
                 continue

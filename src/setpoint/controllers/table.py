@@ -24,6 +24,7 @@ from setpoint.controllers.certificates import controller as certificates
 from setpoint.controllers.component import Component, Context
 from setpoint.controllers.deployment import controller as deployment
 from setpoint.controllers.replicaset import controller as replicaset
+from setpoint.controllers.statefulset import controller as statefulset
 
 
 def _deployment(context: Context) -> Component:
@@ -58,6 +59,7 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "resourcequota-controller": resource_quota.new,
     "root-ca-certificate-publisher-controller": root_ca.new,
     "serviceaccount-controller": service_account.new,
+    "statefulset-controller": statefulset.new,
     "taint-eviction-controller": taint_eviction.new,
     "ttl-controller": node_ttl.new,
 }

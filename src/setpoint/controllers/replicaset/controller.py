@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller
@@ -39,21 +41,15 @@ def new(
 
 
 class Handlers:
-    """Changes to keys, and to what is no longer expected."""
+    """Changes to keys, and to what is no longer expected; for every kind that owns pods by a selector (`kind` says which)."""
 
-    def __init__(
-        self,
-        controller: Controller[Observed, Plan],
-        expectations: Expectations,
-        replica_sets: Store[apps_v1.ReplicaSet],
-        kind: str,
-    ) -> None:
+    def __init__(self, controller: Controller[Any, Any], expectations: Expectations, replica_sets: Store[Any], kind: str) -> None:
         self._controller = controller
         self._expectations = expectations
         self._replica_sets = replica_sets
         self._kind = kind
 
-    def replica_set_changed(self, kind: str, old: apps_v1.ReplicaSet | None, new: apps_v1.ReplicaSet | None) -> None:
+    def replica_set_changed(self, kind: str, old: Any, new: Any) -> None:
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._expectations.forget(key_of(old))
         self._controller.enqueue(key_of(new if new is not None else old))
@@ -106,8 +102,8 @@ class Handlers:
             self._expectations.deletion_observed(key_of(owner), pod.metadata.uid)
             self._controller.enqueue(key_of(owner))
 
-    def _owner(self, pod: core_v1.Pod) -> apps_v1.ReplicaSet | None:
-        """The ReplicaSet that controls the pod, if the cache has it under its uid."""
+    def _owner(self, pod: core_v1.Pod) -> Any:
+        """The object that controls the pod, if the cache has it under its uid."""
         ref = controller_of(pod.metadata)
         if ref is None or ref.kind != self._kind:
             return None
