@@ -24,6 +24,7 @@ from setpoint.apiserver.measure import Measure
 from setpoint.apiserver.options import check_timeout
 from setpoint.apiserver.request import Request, Response, text_response
 from setpoint.apiserver.routing import RequestInfo, Router, Unknown, parse
+from setpoint.apiserver.webhooks.client import WebhookClient
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.kit.deadlines import Deadlines
@@ -92,6 +93,8 @@ class Pipeline:
         self._mounts: dict[str, RouteHandler] = {}
         self.health = Health()
         self.followers: list[Follower] = []
+        self.webhooks = WebhookClient(store)
+        self.on_close: list[Callable[[], Awaitable[None]]] = [self.webhooks.close]
         self._mount_own(minor)
         for resource in resources:
             self.serve(resource)
@@ -164,6 +167,11 @@ class Pipeline:
     def virtual(self, plural: str, handler: Handler) -> None:
         """The handler of a resource that is never stored."""
         self._virtual[plural] = handler
+
+    async def close(self) -> None:
+        """End what is connected to others, when no more requests come."""
+        for end in self.on_close:
+            await end()
 
     # --- requests ---
 

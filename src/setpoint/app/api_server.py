@@ -111,6 +111,7 @@ class ApiServer:
         """No new requests, a moment for those under way, then the store."""
         self.pipeline.health.shutting_down = True
         await self._http.stop()
+        await self.pipeline.close()
         await self._proxy.close()
         await self._store.close()
 

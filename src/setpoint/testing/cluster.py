@@ -113,6 +113,7 @@ class VirtualCluster:
         self._stack.enter_context(seeded(self.seed))
         await self.store.open()
         self._stack.push_async_callback(self.store.close)
+        self._stack.push_async_callback(self._close_pipeline)
         await bootstrap.ensure(self.client, service_address="10.96.0.1", port=6443)
         await self._stack.enter_async_context(self._tasks)
         self._follow()
@@ -124,6 +125,9 @@ class VirtualCluster:
     async def __aexit__(self, *error: object) -> None:
         self._tasks.stop()
         await self._stack.__aexit__(None, None, None)  # an error of the body stays what it is
+
+    async def _close_pipeline(self) -> None:
+        await self._server.pipeline.close()
 
     def _follow(self) -> None:
         """What the API server itself follows in the store."""
@@ -154,6 +158,7 @@ class VirtualCluster:
 
     async def restart_api_server(self) -> None:
         """A new API server over the same store: all watches end, caches begin empty."""
+        await self._close_pipeline()
         self._server.pipeline = make_pipeline(self.store, self.clock, address=lambda: "127.0.0.1:6443")
         for task in self._following:
             task.cancel()

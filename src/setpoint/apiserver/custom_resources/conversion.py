@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import orjson
 
 from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.webhooks.failures import CallFailed
 from setpoint.registry.strategy import Object
 
 GROUP = "apiextensions.k8s.io"
@@ -34,10 +35,6 @@ class NeedsConversion(Exception):
         super().__init__(wanted)
         self.obj = obj
         self.wanted = wanted
-
-
-class CallFailed(Exception):
-    """The webhook could not be asked; says why as Kubernetes does."""
 
 
 class _BadMetadata(Exception):

@@ -196,7 +196,7 @@ class CustomResources:
         self._generation += 1
         try:
             watches = self._watches.setdefault(key, set())
-            kind = Kind(definition, names, self._pack, self._generation, self._pipeline.store, watches)
+            kind = Kind(definition, names, self._pack, self._generation, self._pipeline.webhooks, watches)
             rows = kind.rows
         except Exception:  # a definition that was let in and cannot be served must not keep the others away
             log.exception("a definition cannot be served", key=key)

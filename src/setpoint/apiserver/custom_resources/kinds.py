@@ -23,18 +23,18 @@ from setpoint.apiserver.custom_resources.converting_store import ConvertingStore
 from setpoint.apiserver.custom_resources.priority import priority
 from setpoint.apiserver.custom_resources.strategy import CustomStatusStrategy, CustomStrategy, Selectable
 from setpoint.apiserver.custom_resources.validation import Validator
-from setpoint.apiserver.custom_resources.webhook_call import WebhookCall
 from setpoint.apiserver.custom_resources.webhook_codec import WebhookCodec
+from setpoint.apiserver.webhooks.client import WebhookClient
 from setpoint.registry.apiextensions.conditions import is_true
 from setpoint.registry.resource import ServedResource, Subresource
 from setpoint.registry.strategy import Context, Object
-from setpoint.storage.protocol import Store
 
 Definition = Mapping[str, Any]
 Handle = Callable[[Any], Awaitable[Any]]
 
 _EVERYTHING: Mapping[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _PART = ("get", "patch", "update")
+_SECONDS = 30  # that a conversion may take
 
 
 class Kind:
@@ -46,7 +46,7 @@ class Kind:
         names: Mapping[str, Any],
         pack: Pack,
         generation: int,
-        store: Store,
+        client: WebhookClient,
         watches: set[Any] | None = None,
     ) -> None:
         self._watches = watches if watches is not None else set()
@@ -58,7 +58,7 @@ class Kind:
         self.storage = next(version["name"] for version in self.versions if version.get("storage"))
         self.stored = f"{self.group}/{self.storage}"
         self.schemas = {f"{self.group}/{version['name']}": _schema(version) for version in self.versions}
-        self.converter = _converter(self.spec.get("conversion") or {}, store)
+        self.converter = _converter(self.spec.get("conversion") or {}, client)
         self.terminating = is_true(definition, "Terminating")
         self._pack = pack
         self._nodes: dict[str, Node] = {}
@@ -183,11 +183,12 @@ class Kind:
         return extra
 
 
-def _converter(conversion: Mapping[str, Any], store: Store) -> Converter | None:
+def _converter(conversion: Mapping[str, Any], client: WebhookClient) -> Converter | None:
     if conversion.get("strategy") != "Webhook":
         return None
     webhook = conversion.get("webhook") or {}
-    return Converter(webhook.get("conversionReviewVersions") or (), WebhookCall(webhook.get("clientConfig") or {}, store))
+    config = webhook.get("clientConfig") or {}
+    return Converter(webhook.get("conversionReviewVersions") or (), lambda body: client.call(config, body, seconds=_SECONDS))
 
 
 def _newer(one: str, other: str) -> bool:
