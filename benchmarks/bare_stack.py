@@ -164,6 +164,8 @@ class Server:
                 lines = b"".join(queue)
                 queue.clear()
                 await response.write(lines)
+        except ConnectionResetError:
+            return response  # the watcher has gone
         finally:
             del self.watchers[id(queue)]
 

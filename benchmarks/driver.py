@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Iterator
+from typing import cast
 from urllib.parse import urlsplit
 
 import uvloop
@@ -34,8 +35,7 @@ class Connection(asyncio.Protocol):
         return connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101  of a stream protocol it is
-        self._transport = transport
+        self._transport = cast("asyncio.WriteTransport", transport)
 
     async def ask(self, request: Request) -> int:
         """Send a request and wait for the whole answer; its status."""
