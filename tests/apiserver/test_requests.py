@@ -122,14 +122,6 @@ async def test_health_version_and_metrics_answer(api: Any) -> None:
     assert (await api.respond("GET /livez")).status == 200
 
 
-async def test_too_many_requests_at_once_are_refused_with_a_time_to_come_back(api: Any) -> None:
-    counter = api.pipeline.in_flight.enter(mutating=False)
-    counter.used = 400
-    response = await api.respond(f"GET {CONFIGMAPS}/a")
-    assert (response.status, response.headers["Retry-After"]) == (429, "1")
-    counter.used = 0
-
-
 async def test_strangers_make_no_metrics(api: Any) -> None:
     known = len(api.pipeline.measure._children)
     for number in range(20):

@@ -1,7 +1,7 @@
 """The request pipeline: from a Request to a Response, whatever carried it.
 
-Order: route → impersonate → authorise → in-flight limit → handler. Every StatusError becomes its Status; any other error is a 500
-with its traceback in the log. Authentication has been done by the carrier, which knows the credentials.
+Order: route → audit → impersonate → flow control → authorise → handler. Every StatusError becomes its Status; any other error is
+a 500 with its traceback in the log. Authentication has been done by the carrier, which knows the credentials.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers, impersonation, negotiation
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
+from setpoint.apiserver.flow_control.control import FlowControl, Refused
 from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission, unavailable
 from setpoint.apiserver.handlers.nonresource import Health, Index, MetricsPages, Version
 from setpoint.apiserver.handlers.subresources.token import Issuer
-from setpoint.apiserver.inflight import InFlight
 from setpoint.apiserver.measure import Measure
 from setpoint.apiserver.options import check_timeout
 from setpoint.apiserver.request import Request, Response, text_response
@@ -37,6 +37,7 @@ log = logs.get_logger("apiserver.pipeline")
 
 Handler = Callable[[Call], Awaitable[Response]]
 RouteHandler = Callable[[Request], Awaitable[Response]]
+Serve = Callable[[Request, RequestInfo], Awaitable[Response]]
 
 #: seconds that a request may take if it is no watch and takes over no connection
 REQUEST_TIMEOUT = 60.0
@@ -47,6 +48,12 @@ class Authorizer(Protocol):
     """Raises StatusError 403 to refuse."""
 
     async def authorize(self, request: Request, info: RequestInfo) -> None: ...
+
+
+class Audit(Protocol):
+    """Records what was asked and answered: `around` calls the rest of the pipeline."""
+
+    async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response: ...
 
 
 class Follower(Protocol):
@@ -83,7 +90,8 @@ class Pipeline:
         self.authorizer = authorizer
         self.issuer = issuer
         self.measure = Measure()
-        self.in_flight = InFlight()
+        self.flow_control = FlowControl(store, clock)
+        self.audit: Audit | None = None
         self._impersonation = impersonation.Impersonation()
         self._deadlines = Deadlines(REQUEST_TIMEOUT)
         self.stores: dict[tuple[str, str], GenericStore] = {}
@@ -158,7 +166,8 @@ class Pipeline:
         groups = {path.rpartition("/")[0] for path in served}
         checks = {f"{path}/{name}" for path in ("/healthz", "/livez", "/readyz") for name in self.health.checks(path)}
         openapi = ("/openapi/v2", "/openapi/v3", "/openapi/v3/")
-        return sorted({*served, *groups, *checks, *self._mounts, *openapi} - {"/", "/openapi"} | {"/apis", "/apis/"})
+        mounts = {path for path in self._mounts if not path.startswith("/debug/")}
+        return sorted({*served, *groups, *checks, *mounts, *openapi} - {"/", "/openapi"} | {"/apis", "/apis/"})
 
     def subresource(self, name: str, handler: Handler) -> None:
         """The handler of a subresource: `exec`, or `pods/exec` for one resource alone."""
@@ -178,12 +187,19 @@ class Pipeline:
     async def handle(self, request: Request) -> Response:
         """Answer a request; raises nothing but cancellation."""
         info = parse(request)
+        if self.audit is not None:
+            return await self.audit.around(request, info, self._serve)
+        return await self._serve(request, info)
+
+    async def _serve(self, request: Request, info: RequestInfo) -> Response:
         started = self.clock.monotonic()
         warnings: list[str] = []
         try:
             response = await self._dispatch(request, info, warnings)
         except StatusError as error:
             response = answers.error_answer(request, error, warnings)
+        except Refused as refused:
+            response = refused.response
         except Unknown:
             response = text_response("404 page not found\n", 404)
         except StoreError as error:
@@ -193,8 +209,12 @@ class Pipeline:
         except Exception as error:  # the one place where a request's unexpected errors end
             log.exception("request failed", method=request.method, path=request.path)
             response = answers.error_answer(request, internal_error(str(error) or type(error).__name__), warnings)
+        seconds = self.clock.monotonic() - started
+        if info.flow is not None:
+            response.headers = info.flow.headers(response.headers)
+            info.flow.execution.observe(seconds)
         if self.router.names(info):
-            self.measure.observe(info, response.status, self.clock.monotonic() - started)
+            self.measure.observe(info, response.status, seconds)
         return response
 
     async def _dispatch(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
@@ -202,6 +222,16 @@ class Pipeline:
             check_timeout(request.query)
         if impersonation.asked(request.headers):
             await self._impersonation.apply(request, info, self.authorizer)
+        entered = self.flow_control.enter(request, info) or await self.flow_control.admit(request, info)
+        try:
+            response = await self._authorized(request, info, warnings)
+        finally:
+            entered.leave()
+        if info.verb == "watch":
+            self.flow_control.opened(request, info, response)
+        return response
+
+    async def _authorized(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
         if self.authorizer is not None:
             await self.authorizer.authorize(request, info)
         if not info.is_resource or not self.router.knows(info.group):
@@ -218,14 +248,9 @@ class Pipeline:
             handler = around(handler)
         if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:
             return await handler(call)
-        if info.verb == "get" and not info.subresource:
-            return await self._read(handler, call)
-        with self.in_flight.enter(mutating=info.verb not in ("get", "list")), self._deadlines:
+        if info.verb == "get" and not info.subresource:  # a GET of one object never waits long, so it needs no timer
             return await handler(call)
-
-    async def _read(self, handler: Handler, call: Call) -> Response:
-        """A GET of one object: it never waits long, so it needs no timer."""
-        with self.in_flight.enter(mutating=False):
+        with self._deadlines:
             return await handler(call)
 
     def _handler(self, call: Call) -> Handler:

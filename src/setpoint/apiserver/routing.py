@@ -7,10 +7,13 @@ Authorisation asks for `RequestInfo` even where nothing is served there, so both
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
 
+from setpoint.api.machinery.names import path_segment
+from setpoint.api.machinery.selectors import FieldSelector, LabelSelector, SelectorError, parse_fields, parse_labels
 from setpoint.api.machinery.status import StatusError, bad_request, method_not_allowed, method_not_supported, not_found
 from setpoint.apiserver.request import Request
 from setpoint.registry.resource import ServedResource, Subresource
@@ -23,6 +26,8 @@ _OBJECT = frozenset(("get", "update", "patch", "delete"))
 _NEED_NAMESPACE = ("create", "deletecollection")
 #: below a namespace these are parts of the namespace itself, not resources in it
 _NAMESPACE_PARTS = ("status", "finalize")
+#: verbs that selectors narrow
+_SELECTING = frozenset(("list", "watch", "deletecollection"))
 
 
 class RequestInfo(Struct):
@@ -39,6 +44,15 @@ class RequestInfo(Struct):
     subresource: str = ""
     rest: tuple[str, ...] = ()
     old_watch: bool = False
+    #: how flow control classified the request (`flow_control.control.Flow`)
+    flow: Any = None
+    #: the one object that the field selector of a list or watch names, which authorisation takes for its name
+    selected: str = ""
+    #: the selectors of a list, watch or deletecollection; None where there is none or where it cannot be read
+    fields: FieldSelector | None = None
+    labels: LabelSelector | None = None
+    #: what authorisation said (`authorization.decision.Decision`)
+    decision: Any = None
 
 
 class Served(Struct, frozen=True):
@@ -111,7 +125,22 @@ def _resource_info(request: Request, group: str, version: str, parts: list[str])
         old_watch=old_watch,
     )
     info.verb = _verb(request, info)
+    if info.verb in _SELECTING and request.query and not old_watch:
+        _read_selectors(request, info)
     return info
+
+
+def _read_selectors(request: Request, info: RequestInfo) -> None:
+    """Note what selectors ask for. One that cannot be read counts as absent here; the handler refuses it."""
+    if text := request.parameter("fieldSelector"):
+        with suppress(SelectorError):
+            info.fields = parse_fields(text)
+    if text := request.parameter("labelSelector"):
+        with suppress(SelectorError):
+            info.labels = parse_labels(text)
+    if info.fields is not None and info.verb != "deletecollection" and not info.name:
+        name = info.fields.exact("metadata.name")
+        info.selected = name if name and not path_segment(name) else ""
 
 
 def _verb(request: Request, info: RequestInfo) -> str:

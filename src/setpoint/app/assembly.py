@@ -14,6 +14,8 @@ from setpoint.apiserver.authorization import AnyAuthenticated
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.custom_resources.following import CustomResources
 from setpoint.apiserver.discovery import Discovery
+from setpoint.apiserver.flow_control import debug as flow_control_pages
+from setpoint.apiserver.flow_control.following import FlowControlObjects
 from setpoint.apiserver.handlers import issuer
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.openapi import OpenAPI
@@ -85,7 +87,8 @@ def make_pipeline(
     discovery = Discovery(lambda: [*served.groups, *custom.groups()], lambda: [*served.resources, *custom.resources()], address)
     openapi = OpenAPI(trees.load(minor), lambda: [*served.resources, *custom.resources()])
     custom.on_change += [discovery.changed, openapi.changed]
-    pipeline.followers.append(custom)
+    pipeline.followers += [custom, FlowControlObjects(pipeline.flow_control, store, clock)]
+    pipeline.mount(flow_control_pages.PREFIX, flow_control_pages.Dumps(pipeline.flow_control, clock).handle)
     if tokens is not None:
         pages = issuer.IssuerPages(tokens, address)
         pipeline.mount(issuer.CONFIGURATION, pages.configuration)

@@ -29,6 +29,11 @@ _CATCH_ALL: Object = {
     "type": "Limited",
     "limited": {"nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"}},
 }
+#: the levels that there are even while their objects are absent
+MANDATORY: dict[str, Object] = {
+    "exempt": {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}},
+    "catch-all": _CATCH_ALL,
+}
 
 Spec = Mapping[str, Any]
 
