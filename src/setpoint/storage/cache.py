@@ -1,9 +1,10 @@
-"""The watch cache: a Store in front of a Store, which reads and watches the one behind only once, whoever asks.
+"""The watch cache: a Store in front of a remote one, which reads and watches the one behind only once, whoever asks.
 
-Reads, past ones too, and watches are answered from memory; writes go through. Three promises are kept:
+Reads, past ones too, and watches are answered from memory; writes go through. Four promises are kept:
 
-- a read now is as new as the store behind (`latest`), so it never hides an acknowledged write;
-- a write through the cache is visible in it when it returns;
+- a read now is as new as the store behind (`latest`), so it never hides an acknowledged write, whichever server acknowledged it;
+- a write through the cache is visible in it when it returns, and so is what a refused write met;
+- `head` is what the cache knows, at no cost: a write on its condition fails if it is behind, and `still` asks the store behind;
 - if the one watch of the store behind breaks, the cache starts again from a list: history before it is Compacted, and every
   watcher is dropped (Lagged), since what happened in between is not known event by event.
 
@@ -14,21 +15,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
+from typing import Protocol
 
+from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.storage.mvcc import Index, Retention
 from setpoint.storage.progress import Progress
 from setpoint.storage.protocol import (
+    Conflict,
     Diagnosed,
     Encode,
     Event,
+    Exists,
     Lagged,
     NotFound,
     Page,
     Record,
-    Store,
+    StoreError,
     Unavailable,
     Watch,
 )
@@ -37,12 +42,31 @@ from setpoint.storage.watchers import Watchers
 UPSTREAM_CAPACITY = 50_000
 CATCH_UP_SECONDS = 10.0
 TRIM_SECONDS = 60.0
+log = logs.get_logger("storage.cache")
+
+
+class Upstream(Protocol):
+    """What the cache needs of the store behind: `protocol.Store` has it all, a remote one need not have more.
+
+    `list` and `watch` are asked for everything (the prefix is empty). A watch may return without events when only its
+    progress changed, and leave `previous` of its events to the cache.
+    """
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+    async def latest(self) -> int: ...
+    async def list(self, prefix: str) -> Page: ...
+    async def watch(self, prefix: str, *, after: int, capacity: int) -> Watch: ...
+    async def create(self, key: str, encode: Encode, *, ttl: float) -> Record: ...
+    async def update(self, key: str, encode: Encode, *, expect: int, ttl: float) -> Record: ...
+    async def delete(self, key: str, *, expect: int) -> Event: ...
+    async def compact(self, revision: int) -> None: ...
 
 
 class Cache:
     """Implements `protocol.Store` over another one; see the module."""
 
-    def __init__(self, upstream: Store, clock: Clock, *, retention: Retention | None = None) -> None:
+    def __init__(self, upstream: Upstream, clock: Clock, *, retention: Retention | None = None) -> None:
         self._upstream = upstream
         self._clock = clock
         self._index = Index(retention)
@@ -79,14 +103,18 @@ class Cache:
             try:
                 async with await self._upstream.watch("", after=page.revision, capacity=UPSTREAM_CAPACITY) as watch:
                     while True:
-                        self._take(await watch.next())
-            except Lagged:
-                continue
+                        self._take(await watch.next(), watch.progress)
+            except Lagged as error:
+                log.warning("the watch cache begins anew", why=str(error))
 
-    def _take(self, events: Sequence[Event]) -> None:
-        now = self._clock.monotonic()
+    def _take(self, events: Sequence[Event], progress: int) -> None:
+        now, index = self._clock.monotonic(), self._index
         for event in events:
-            self._index.apply(event, now)
+            if event.previous is None:
+                event.previous = index.get(event.key)
+            if event.record is not None or event.previous is not None:
+                index.apply(event, now)
+        index.advance(progress)
         self._watchers.publish(events, self._index.revision)
         self._progress.reach(self._index.revision)
 
@@ -110,8 +138,12 @@ class Cache:
         return await self._upstream.latest()
 
     async def settle(self, key: str) -> None:
-        await self._upstream.settle(key)
         await self._reach(await self._upstream.latest())
+
+    async def still(self, key: str, revision: int) -> bool:
+        await self._reach(await self._upstream.latest())
+        now = self._index.get(key)
+        return (now.revision if now is not None else 0) == revision
 
     async def wait_for(self, revision: int, seconds: float) -> bool:
         return await self._progress.wait(revision, seconds)
@@ -133,7 +165,7 @@ class Cache:
         return found
 
     async def head(self, key: str) -> Record | None:
-        return await self._upstream.head(key)
+        return self._index.get(key)
 
     async def list(self, prefix: str, *, revision: int = 0, start: str = "", limit: int = 0) -> Page:
         await (self._reach_past(revision) if revision else self._reach(await self._upstream.latest()))
@@ -152,19 +184,53 @@ class Cache:
     # ---- writes
 
     async def create(self, key: str, encode: Encode, *, ttl: float = 0) -> Record:
-        record = await self._upstream.create(key, encode, ttl=ttl)
-        await self._reach(record.revision)
-        return record
+        try:
+            record = await self._upstream.create(key, encode, ttl=ttl)
+        except Exists:
+            await self._learn()
+            raise
+        return await self._shown(record)
 
     async def update(self, key: str, encode: Encode, *, expect: int = 0, ttl: float = 0) -> Record:
-        record = await self._upstream.update(key, encode, expect=expect, ttl=ttl)
-        await self._reach(record.revision)
-        return record
+        try:
+            record = await self._upstream.update(key, encode, expect=expect, ttl=ttl)
+        except NotFound:
+            await self._learn()
+            raise
+        except Conflict as conflict:
+            raise await self._met(conflict) from None
+        return await self._shown(record)
 
     async def delete(self, key: str, *, expect: int = 0) -> Event:
-        event = await self._upstream.delete(key, expect=expect)
-        await self._reach(event.revision)
+        try:
+            event = await self._upstream.delete(key, expect=expect)
+        except NotFound:
+            await self._learn()
+            raise
+        except Conflict as conflict:
+            raise await self._met(conflict) from None
+        await self._progress.wait(event.revision, CATCH_UP_SECONDS)
         return event
+
+    async def _shown(self, record: Record) -> Record:
+        """Wait until the cache shows what was written. It was written in any case: there is nothing to raise."""
+        await self._progress.wait(record.revision, CATCH_UP_SECONDS)
+        seen = self._index.get(record.key)
+        if seen is not None and seen.revision == record.revision and seen.selection is None:
+            seen.selection = record.selection
+        return record
+
+    async def _met(self, conflict: Conflict) -> Conflict:
+        """The conflict once the cache shows what it was with."""
+        current = conflict.current
+        await self._progress.wait(current.revision, CATCH_UP_SECONDS)
+        seen = self._index.get(current.key)
+        return Conflict(seen) if seen is not None and seen.revision == current.revision else conflict
+
+    async def _learn(self) -> None:
+        """See what a refused write has met, so that its next try does not rest on the same old head; as well as may be."""
+        with suppress(StoreError):
+            await self._progress.wait(await self._upstream.latest(), CATCH_UP_SECONDS)
 
     async def compact(self, revision: int) -> None:
         await self._upstream.compact(revision)

@@ -207,6 +207,15 @@ class LocalStore:
         if pending is not None:
             await pending[1].settled()
 
+    async def still(self, key: str, revision: int) -> bool:
+        pending = self._heads.get(key)
+        now = pending[0].record if pending is not None else self._index.get(key)
+        if (now.revision if now is not None else 0) != revision:
+            return False
+        if pending is not None:
+            await pending[1].settled()
+        return True
+
     # ---- writes
 
     async def create(self, key: str, encode: Encode, *, ttl: float = 0) -> Record:

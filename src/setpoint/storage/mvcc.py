@@ -220,6 +220,10 @@ class Index:
         while self._bytes > self.retention.bytes:
             self._drop_oldest()
 
+    def advance(self, revision: int) -> None:
+        """Nothing that is kept here was written up to `revision`."""
+        self.revision = max(self.revision, revision)
+
     def trim(self, now: float) -> None:
         """Drop history older than the retention allows."""
         oldest = now - self.retention.seconds

@@ -16,7 +16,10 @@ Promises
 
 Keys are `<plural>[.<group>]/[<namespace>/]<name>`, ordered by their bytes: `pods/default/web-1`, `deployments.apps/default/web`,
 `nodes/n1`. Values are the stored JSON (design, decision 4): they begin with kind and apiVersion and contain their own
-resourceVersion, which is why a writer passes `encode`, called once with the revision that the write gets.
+resourceVersion, which is why a writer passes `encode`, called once with the revision that the write gets. A store that learns
+it only afterwards (etcd) passes a number instead which nothing else contains, and puts the revision in its place.
+
+Any write may raise Unavailable; on a remote store also Rejected and, at the worst, Uncertain.
 """
 
 from __future__ import annotations
@@ -66,6 +69,14 @@ class Unavailable(StoreError):
     """The store cannot answer or commit now. The write did not happen, and will not while this process lives; one whose sync
     failed may still be found on the disk by the next process, if this one dies before any commit succeeds again.
     """
+
+
+class Uncertain(StoreError):
+    """A remote store did not answer for so long that nobody knows whether the write happened; it may have."""
+
+
+class Rejected(StoreError):
+    """The store does not take this write (too large, no room); it did not happen. The text is the store's own."""
 
 
 class Lagged(StoreError):
@@ -172,6 +183,13 @@ class Store(Protocol):
 
         For answers that rest on the head but write nothing themselves: no-ops, refused preconditions, NotFound. Call it before
         the answer, without awaiting anything else since `head`. Returns at once when nothing is pending.
+        """
+
+    async def still(self, key: str, revision: int) -> bool:
+        """Whether the head of `key` is at `revision` (0: it is absent), which then is durable; else False.
+
+        An answer that rests on what `head` has shown may be given if so; if not, it is to be worked out again: on a remote store
+        the head may be what this server knows, and behind.
         """
 
     async def get(self, key: str, *, revision: int = 0) -> Record:

@@ -123,9 +123,12 @@ class GenericStore:
 
     async def head(self, namespace: str, name: str) -> Record:
         """The object as the next write will find it; raises 404."""
-        record = await self.store.head(self.key(namespace, name))
-        if record is None:
-            raise self.not_found(name)
+        key = self.key(namespace, name)
+        record = await self.store.head(key)
+        while record is None:
+            if await self.store.still(key, 0):
+                raise self.not_found(name)
+            record = await self.store.head(key)
         return record
 
     async def rests(self, key: str, current: Record | None) -> bool:
@@ -133,11 +136,7 @@ class GenericStore:
 
         Where it is not, the answer is to be worked out again. Raises Unavailable if it could not become durable.
         """
-        now = await self.store.head(key)
-        if (now is None) != (current is None) or (now is not None and current is not None and now.revision != current.revision):
-            return False
-        await self.store.settle(key)
-        return True
+        return await self.store.still(key, current.revision if current is not None else 0)
 
     async def get(self, namespace: str, name: str) -> Record:
         """The newest durable object; raises 404."""
@@ -148,5 +147,9 @@ class GenericStore:
 
 
 def unavailable(error: Exception) -> StatusError:
-    """A store that cannot commit now."""
+    """A store that cannot commit now; one that will not, in its own words; one that does not say whether it did."""
+    if isinstance(error, protocol.Rejected):
+        return StatusError(500, "", str(error))
+    if isinstance(error, protocol.Uncertain):
+        return StatusError(504, "Timeout", f"Timeout: request did not complete within requested timeout - {error}")
     return StatusError(503, "ServiceUnavailable", f"the store is unavailable: {error}", {"retryAfterSeconds": 1})

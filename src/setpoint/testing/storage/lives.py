@@ -62,7 +62,7 @@ class LifeConformance(StoreRig):
             assert (found.value, found.created) == (changed.value, kept.revision)
             assert (await store.create("pods/d/n", body("n"))).revision > last.revision, "revisions are never used again"
             await elapse(clock, 0.4)
-            await until(lambda: store.count("events/"), 0)
+            await until(lambda: store.count("events/"), 0, self.patience)
 
     async def test_reopen_after_compaction(self, tmp_path: Path, clock: Clock) -> None:
         if not self.persistent:

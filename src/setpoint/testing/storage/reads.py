@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from setpoint.storage.protocol import Compacted, Future, Store
-from setpoint.testing.storage.rig import StoreRig, body, keys
+from setpoint.testing.storage.rig import StoreRig, body, keys, value
 
 
 class ReadConformance(StoreRig):
@@ -43,7 +43,7 @@ class ReadConformance(StoreRig):
         assert keys(second.records) == ["pods/d/c"]
         assert (second.revision, second.more, second.remaining) == (revision, True, 1)
         third = await store.list("pods/", revision=revision, start="pods/d/c\0", limit=10)
-        assert [record.value for record in third.records] == [f"pods/e/a@{third.records[0].revision}".encode()]
+        assert [record.value for record in third.records] == [value("pods/e/a", third.records[0].revision)]
         assert (third.more, third.remaining) == (False, 0)
 
     async def test_every_past_revision_can_be_read(self, store: Store) -> None:

@@ -26,7 +26,12 @@ class Subject:
 
 def body(text: str) -> Encode:
     """An `encode` whose bytes tell the text and the revision."""
-    return lambda revision: Encoded(f"{text}@{revision}".encode(), selection=text)
+    return lambda revision: Encoded(value(text, revision), selection=text)
+
+
+def value(text: str, revision: int) -> bytes:
+    """What `body(text)` stores at a revision."""
+    return f'{{"text":"{text}","resourceVersion":"{revision}"}}'.encode()
 
 
 async def settle() -> None:
@@ -52,6 +57,8 @@ class StoreRig(ABC):
 
     persistent = False
     virtual_time = False
+    patience = 2.0
+    """Seconds for what the store does by itself, such as letting things expire."""
 
     @abstractmethod
     def build(self, directory: Path, clock: Clock) -> Subject:
@@ -96,9 +103,9 @@ async def elapse(clock: Clock, seconds: float) -> None:
         await clock.sleep(seconds)
 
 
-async def until(read: Callable[[], object], expected: object) -> None:
+async def until(read: Callable[[], object], expected: object, seconds: float = 2.0) -> None:
     """Read again and again until the answer is as expected, for some seconds."""
-    for _ in range(100):
+    for _ in range(int(seconds * 50)):
         answer = read()
         if asyncio.iscoroutine(answer):
             answer = await answer

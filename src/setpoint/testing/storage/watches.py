@@ -40,9 +40,10 @@ class WatchConformance(StoreRig):
 
     async def test_watch_under_a_stream_of_writes(self, store: Store) -> None:
         seen: list[int] = []
+        before = store.revision
 
         async def follow() -> None:
-            after = 0
+            after = before
             while len(seen) < 200:
                 async with await store.watch("pods/", after=after) as watch:
                     for _ in range(3):

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from setpoint.storage.protocol import Conflict, Encoded, Exists, NotFound, Record, Store
-from setpoint.testing.storage.rig import StoreRig, body, collect
+from setpoint.testing.storage.rig import StoreRig, body, collect, value
 
 
 class WriteConformance(StoreRig):
@@ -18,7 +18,7 @@ class WriteConformance(StoreRig):
     async def test_create_then_read(self, store: Store) -> None:
         record = await store.create("pods/d/a", body("a"))
         assert record.revision == record.created > 0
-        assert record.value == f"a@{record.revision}".encode()
+        assert record.value == value("a", record.revision)
         assert record.selection == "a"
         assert await store.get("pods/d/a") == record
         assert store.revision == record.revision == await store.latest()
