@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
 from setpoint.api.machinery.status import unauthorized
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 from setpoint.apiserver import aiohttp_carrier, connection, heads
+from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.http import HttpServer
 from setpoint.apiserver.request import Request, Response
 
@@ -21,8 +22,8 @@ class Fake:
         self.ended = asyncio.Event()
         self.go_on = asyncio.Event()
 
-    async def authenticate(self, authorization: str, certificate_user: UserInfo | None) -> UserInfo:
-        if authorization == "Bearer wrong":
+    async def authenticate(self, path: str, headers: Mapping[str, str], peer: Peer | None) -> UserInfo:
+        if headers.get("authorization") == "Bearer wrong":
             raise unauthorized()
         return ANONYMOUS
 

@@ -19,7 +19,6 @@ from multidict import CIMultiDict
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver import answers
-from setpoint.apiserver.authentication import certificates
 from setpoint.apiserver.connection import (
     BODY_TIMEOUT,
     HEADER_TIMEOUT,
@@ -111,14 +110,15 @@ class Protocols(web.Server):
         return _answer(await compressed(response, request.header("accept-encoding")))
 
     async def _request(self, carried: web.BaseRequest) -> Request:
-        transport = carried.transport
-        peer = transport.get_extra_info("peercert") if transport is not None else None
         headers = _lower(carried)
-        user = await self._pipeline.user_of(headers.get("authorization", ""), certificates.user_of(peer))
         raw_path, _, raw_query = carried.raw_path.partition("?")
+        path = unquote(raw_path) if "%" in raw_path else raw_path
+        transport = carried.transport
+        peer = self._pipeline.peer_of(transport) if transport is not None else None
+        user = await self._pipeline.user_of(path, headers, peer)
         return Request(
             method=carried.method,
-            path=unquote(raw_path) if "%" in raw_path else raw_path,
+            path=path,
             query=parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
             headers=headers,
             body=await _body(carried) if carried.body_exists else b"",

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Protocol
 from urllib.parse import parse_qs, unquote
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.machinery.user import ANONYMOUS, UserInfo
+from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver import answers, heads
-from setpoint.apiserver.authentication import certificates
+from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.request import Request, Response, error_response
 from setpoint.kit import logs
 
@@ -37,8 +37,11 @@ class Server(Protocol):
 
     connections: set[Connection]
 
-    async def user_of(self, authorization: str, certificate_user: UserInfo | None) -> UserInfo:
+    async def user_of(self, path: str, headers: Mapping[str, str], peer: Peer | None) -> UserInfo:
         """Who asks; raises StatusError 401."""
+
+    def peer_of(self, transport: asyncio.BaseTransport) -> Peer | None:
+        """Who is at the other end, by their certificate."""
 
     async def handle(self, request: Request) -> Response:
         """The pipeline; raises nothing but cancellation."""
@@ -59,7 +62,7 @@ class Connection(asyncio.Protocol):
         self._head: heads.Head | None = None
         self._task: asyncio.Task[None] | None = None
         self._streaming = False
-        self._certificate_user: UserInfo | None = None
+        self._peer: Peer | None = None
         self._writable: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self.idle_since: float | None = loop.time()
@@ -68,7 +71,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # a server's transports read and write
-        self._certificate_user = certificates.user_of(transport.get_extra_info("peercert"))
+        self._peer = self._server.peer_of(transport)
         self._server.connections.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -211,12 +214,13 @@ class Connection(asyncio.Protocol):
 
     async def _answer(self, head: heads.Head, body: bytes) -> bool:
         """Write the answer; tell whether the connection can be used again."""
+        request = _request(head, body)
         try:
-            user = await self._server.user_of(head.headers.get("authorization", ""), self._certificate_user)
+            request.user = await self._server.user_of(request.path, head.headers, self._peer)
         except StatusError as error:
-            refusal = answers.error_answer(_request(head, body, ANONYMOUS), error)
+            refusal = answers.error_answer(request, error)
             return self._write(refusal, head_only=head.method == "HEAD", keep=head.keep)
-        response = await self._server.handle(_request(head, body, user))
+        response = await self._server.handle(request)
         if response.stream is not None:
             return await self._stream(response, response.stream)
         response = await compressed(response, head.headers.get("accept-encoding", ""))
@@ -273,7 +277,7 @@ class Connection(asyncio.Protocol):
         await writable
 
 
-def _request(head: heads.Head, body: bytes, user: UserInfo) -> Request:
+def _request(head: heads.Head, body: bytes) -> Request:
     path, _, query = head.target.partition("?")
     return Request(
         method=head.method,
@@ -281,7 +285,6 @@ def _request(head: heads.Head, body: bytes, user: UserInfo) -> Request:
         query=parse_qs(query, keep_blank_values=True) if query else {},
         headers=head.headers,
         body=body,
-        user=user,
     )
 
 

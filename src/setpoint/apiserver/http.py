@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.connection import Connection, finished
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
@@ -32,16 +34,23 @@ class Handler(Protocol):
 class Authenticator(Protocol):
     """Finds the user of a request; raises StatusError 401."""
 
-    async def authenticate(self, authorization: str, certificate_user: UserInfo | None) -> UserInfo: ...
+    async def authenticate(self, path: str, headers: Mapping[str, str], peer: Peer | None) -> UserInfo: ...
+
+
+class Peers(Protocol):
+    """Reads client certificates."""
+
+    def peer(self, peercert: Mapping[str, Any] | None, ssl_object: Any) -> Peer | None: ...
 
 
 class HttpServer:
     """Serves one pipeline on one address. `start` returns once connections are accepted; `stop` ends them all."""
 
-    def __init__(self, pipeline: Handler, authenticator: Authenticator) -> None:
+    def __init__(self, pipeline: Handler, authenticator: Authenticator, peers: Peers | None = None) -> None:
         self.connections: set[Connection] = set()
         self.handle = pipeline.handle
         self.user_of = authenticator.authenticate
+        self._peers = peers
         self._server: asyncio.Server | None = None
         self._protocols: Protocols | None = None
         self._sweeping: asyncio.TimerHandle | None = None
@@ -71,6 +80,12 @@ class HttpServer:
         if self._protocols is not None:
             await self._protocols.shutdown(grace)
 
+    def peer_of(self, transport: asyncio.BaseTransport) -> Peer | None:
+        """Who is at the other end, by their certificate."""
+        if self._peers is None:
+            return None
+        return self._peers.peer(transport.get_extra_info("peercert"), transport.get_extra_info("ssl_object"))
+
     def take_over(self, transport: asyncio.Transport, data: bytes) -> None:
         """Let aiohttp serve the rest of a connection, of which `data` was read."""
         if self._protocols is None:
@@ -91,12 +106,18 @@ class HttpServer:
         self._sweeping = loop.call_later(_SWEEP, self._sweep)
 
 
-def server_context(pair: KeyPair, client_ca: str) -> ssl.SSLContext:
-    """TLS 1.2 or newer, HTTP/1.1, with client certificates of `client_ca` (a file) accepted, not required."""
+def server_context(pair: KeyPair, client_cas: Sequence[str]) -> ssl.SSLContext:
+    """TLS 1.2 or newer, HTTP/1.1, with client certificates of `client_cas` (files) accepted, not required.
+
+    Sessions are not resumed: a resumed one does not tell who signed the client's certificate.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(pair.certificate, pair.key)
-    context.load_verify_locations(client_ca)
+    for file in client_cas:
+        context.load_verify_locations(file)
+    context.num_tickets = 0
+    context.options |= ssl.OP_NO_TICKET
     context.verify_mode = ssl.CERT_OPTIONAL
     context.set_alpn_protocols(["http/1.1"])
     return context

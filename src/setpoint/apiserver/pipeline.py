@@ -12,7 +12,9 @@ from typing import Any, Protocol
 
 from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
+from setpoint.api.machinery.user import ANONYMOUS
 from setpoint.apiserver import answers, impersonation, negotiation
+from setpoint.apiserver.authentication import complaint
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.flow_control.control import FlowControl, Refused
@@ -193,7 +195,7 @@ class Pipeline:
 
     async def _serve(self, request: Request, info: RequestInfo) -> Response:
         started = self.clock.monotonic()
-        warnings: list[str] = []
+        warnings = _unheard(request) if request.user is ANONYMOUS else []
         try:
             response = await self._dispatch(request, info, warnings)
         except StatusError as error:
@@ -319,6 +321,12 @@ def _builtin_virtual(plural: str) -> Handler:
     module, name = place
     handler: Handler = getattr(import_module(f"setpoint.apiserver.handlers.{module}"), name)
     return handler
+
+
+def _unheard(request: Request) -> list[str]:
+    """What to warn of where a credential was not taken for one."""
+    text = complaint(request.headers.get("authorization", ""))
+    return [text] if text else []
 
 
 def _timed_out() -> StatusError:

@@ -49,8 +49,9 @@ class Subject(Struct, frozen=True):
 class Authority:
     """The cluster's CA in a directory; made there when absent."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, name: str = "setpoint-ca") -> None:
         self.directory = directory
+        self._name = name
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.certificate_file = directory / "ca.crt"
         self._key_file = directory / "ca.key"
@@ -71,7 +72,7 @@ class Authority:
     def _create(self) -> None:
         from setpoint.apiserver.signing import new_authority
 
-        certificate, key = new_authority("setpoint-ca", 10 * YEAR)
+        certificate, key = new_authority(self._name, 10 * YEAR)
         write_private(self._key_file, key, sync=True)
         write_private(self.certificate_file, certificate, mode=0o644)
 

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from setpoint.api.machinery.user import ADMIN, UserInfo
-from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.authentication.certificates import Authorities
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.signing_key import SigningKey
-from setpoint.apiserver.authentication.static_tokens import StaticTokens
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
 from setpoint.apiserver.request import Request, Response
-from setpoint.app import bootstrap, kubeconfig
+from setpoint.app import access, bootstrap, kubeconfig
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
@@ -45,6 +44,7 @@ class ApiServer:
         self.options = options
         self.data = DataDir(options.data_dir)
         self.authority = Authority(self.data.pki)
+        self.front_proxy = Authority(self.data.front_proxy, "setpoint-front-proxy-ca")
         self.port = 0
         self._clock = clock
         self._store = make_store(options, self.data, clock)
@@ -60,9 +60,10 @@ class ApiServer:
             timings=options.timings,
             minor=options.kubernetes_version,
         )
-        self._authentication = Authentication(self._authenticators())
+        self._authentication = access.authentication(options, self._tokens, self._objects, clock)
         self.pipeline.virtual("tokenreviews", self._review_token)
-        self._http = HttpServer(self.pipeline, self._authentication)
+        authorities = Authorities(self.authority.certificate_file, self.front_proxy.certificate_file)
+        self._http = HttpServer(self.pipeline, self._authentication, authorities)
 
     @property
     def url(self) -> str:
@@ -78,7 +79,8 @@ class ApiServer:
         await ServiceAllocator(self._store).repair()
         for follower in self.pipeline.followers:
             await follower.load()
-        context = server_context(self._serving(), str(self.authority.certificate_file))
+        authorities = (self.authority, self.front_proxy)
+        context = server_context(self._serving(), [str(authority.certificate_file) for authority in authorities])
         self.pipeline.health.started = False
         self.port = await self._listen(context)
         self.data.remember_port(self.port)
@@ -136,15 +138,6 @@ class ApiServer:
 
     async def _node(self, name: str) -> Mapping[str, Any] | None:
         return await self._objects.find("nodes", "", name)
-
-    def _authenticators(self) -> list[StaticTokens | ServiceAccountTokens]:
-        found: list[StaticTokens | ServiceAccountTokens] = [self._tokens]
-        if file := self.options.token_auth_file:
-            try:
-                found.insert(0, StaticTokens.read(file))
-            except (OSError, ValueError) as error:
-                raise StartError(f"token file {file}: {_reason(error)}") from error
-        return found
 
     def _serving(self) -> KeyPair:
         host = self.options.host

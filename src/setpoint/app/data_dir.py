@@ -39,6 +39,11 @@ class DataDir(Struct, frozen=True):
         return self.root / "pki"
 
     @property
+    def front_proxy(self) -> Path:
+        """The CA of those that may speak for others (`X-Remote-*` headers), and what it signed."""
+        return self.root / "pki" / "front-proxy"
+
+    @property
     def store(self) -> Path:
         return self.root / "store"
 

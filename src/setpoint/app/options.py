@@ -28,6 +28,31 @@ class Timings(Struct, frozen=True):
     unreachable_toleration: int = 300
 
 
+class Oidc(Struct, frozen=True):
+    """One issuer of OpenID Connect tokens, as kube-apiserver's --oidc-* flags give it. `required_claims` are `key=value`."""
+
+    issuer_url: str = ""
+    client_id: str = ""
+    username_claim: str = "sub"
+    username_prefix: str = ""
+    groups_claim: str = ""
+    groups_prefix: str = ""
+    required_claims: tuple[str, ...] = ()
+    ca_file: str = ""
+    signing_algs: tuple[str, ...] = ("RS256",)
+
+
+class Access(Struct, frozen=True):
+    """Who is let in: whether anybody is without a credential, and what proves an identity besides the cluster's own means.
+
+    `authentication_config` is the path of Kubernetes' AuthenticationConfiguration; empty: none.
+    """
+
+    anonymous: bool = True
+    authentication_config: str = ""
+    oidc: Oidc = Oidc()
+
+
 class Options(Struct, frozen=True):
     """How a cluster on this machine is made.
 
@@ -47,6 +72,7 @@ class Options(Struct, frozen=True):
     store: str = "sqlite"
     split: bool = False
     token_auth_file: Path | None = None
+    access: Access = field(default_factory=Access)
     controllers: bool = True
     scheduler: bool = True
     kubernetes_version: str = DEFAULT_MINOR

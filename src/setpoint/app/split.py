@@ -20,7 +20,7 @@ import orjson
 
 from setpoint.apiserver.pki import write_private
 from setpoint.app.data_dir import DataDir
-from setpoint.app.options import Options, StartError, Timings
+from setpoint.app.options import Access, Options, StartError, Timings
 from setpoint.app.say import say
 from setpoint.kit import garbage, logs
 from setpoint.kit.clock import RealClock
@@ -195,7 +195,8 @@ def read_options(data: DataDir) -> Options:
     except (OSError, orjson.JSONDecodeError):
         raise StartError(f"{data.root} has no cluster: start one with `setpoint up --split`") from None
     paths = {name: Path(held[name]) if held[name] else None for name in ("kubeconfig", "token_auth_file")}
-    return Options(**{**held, **paths, "data_dir": data.root, "timings": _timings(held["timings"])})
+    access = msgspec.convert(held["access"], Access)
+    return Options(**{**held, **paths, "data_dir": data.root, "timings": _timings(held["timings"]), "access": access})
 
 
 def _timings(held: Mapping[str, Any]) -> Timings:

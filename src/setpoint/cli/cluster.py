@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from setpoint.app.data_dir import default_data_dir
-from setpoint.app.options import DEFAULT_MINOR, Options, StartError, Timings
+from setpoint.app.options import DEFAULT_MINOR, Access, Oidc, Options, StartError, Timings
 
 if TYPE_CHECKING:
     import typer
@@ -38,6 +38,19 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     token_auth_file: Annotated[
         Path | None, typer.Option(help='Static bearer tokens: token,user,uid,"groups".', show_default=False)
     ] = None,
+    anonymous_auth: Annotated[bool, typer.Option(help="Let requests without a credential in as system:anonymous.")] = True,
+    authentication_config: Annotated[
+        Path | None, typer.Option(help="Kubernetes' AuthenticationConfiguration.", show_default=False)
+    ] = None,
+    oidc_issuer_url: Annotated[str, typer.Option(help="Issuer of OpenID Connect tokens.", show_default=False)] = "",
+    oidc_client_id: Annotated[str, typer.Option(help="The audience of its tokens.", show_default=False)] = "",
+    oidc_username_claim: Annotated[str, typer.Option(help="The claim that is the user's name.")] = "sub",
+    oidc_username_prefix: Annotated[str, typer.Option(help="What stands before it; - for nothing.", show_default=False)] = "",
+    oidc_groups_claim: Annotated[str, typer.Option(help="The claim that lists groups.", show_default=False)] = "",
+    oidc_groups_prefix: Annotated[str, typer.Option(help="What stands before each.", show_default=False)] = "",
+    oidc_required_claim: Annotated[list[str] | None, typer.Option(help="key=value that tokens must have.")] = None,
+    oidc_ca_file: Annotated[str, typer.Option(help="CA of the issuer's server.", show_default=False)] = "",
+    oidc_signing_algs: Annotated[str, typer.Option(help="Accepted algorithms, with commas between.")] = "RS256",
     kubernetes_version: Annotated[str, typer.Option(help="Whose kinds, versions and fields: 1.25 to 1.37.")] = DEFAULT_MINOR,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
     node_monitor_grace_period: Annotated[float, typer.Option(help="Seconds until a silent node is Unknown.")] = 40,
@@ -74,6 +87,21 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         store=store,
         split=split,
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
+        access=Access(
+            anonymous=anonymous_auth,
+            authentication_config=str(authentication_config.absolute()) if authentication_config else "",
+            oidc=Oidc(
+                issuer_url=oidc_issuer_url,
+                client_id=oidc_client_id,
+                username_claim=oidc_username_claim,
+                username_prefix=oidc_username_prefix,
+                groups_claim=oidc_groups_claim,
+                groups_prefix=oidc_groups_prefix,
+                required_claims=tuple(oidc_required_claim or ()),
+                ca_file=oidc_ca_file,
+                signing_algs=tuple(oidc_signing_algs.split(",")),
+            ),
+        ),
         timings=timings,
         kubernetes_version=kubernetes_version,
     )

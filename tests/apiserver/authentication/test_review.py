@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.authentication.rejected import Rejected
 
 OWN = "https://server.example"
 GROUPS = ("system:authenticated",)
@@ -24,10 +27,12 @@ class Meant(Plain):
 async def test_a_token_without_audience_is_for_the_server() -> None:
     found = Authentication([Meant(), Plain()])
     assert await found.review("plain", ["a", OWN], OWN) == (UserInfo("plain", groups=GROUPS), [OWN])
-    assert await found.review("plain", ["a"], OWN) is None
+    with pytest.raises(Rejected, match=r"^invalid bearer token$"):
+        await found.review("plain", ["a"], OWN)
 
 
 async def test_a_token_is_for_whom_it_names() -> None:
     found = Authentication([Plain(), Meant()])
     assert await found.review("meant", ["a", "vault"], OWN) == (UserInfo("meant", groups=GROUPS), ["vault"])
-    assert await found.review("meant", [OWN], OWN) is None
+    with pytest.raises(Rejected):
+        await found.review("meant", [OWN], OWN)

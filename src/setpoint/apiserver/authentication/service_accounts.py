@@ -1,7 +1,10 @@
-"""Service account tokens: signed JWTs, bound to an account and optionally to a pod or Secret, and void once those are gone.
+"""Service account tokens: signed JWTs, bound to an account and optionally to a pod, Secret or node, and void once those are gone.
 
 Claims as in Kubernetes' bound tokens (KEP-1205): `sub` is `system:serviceaccount:<namespace>:<name>`, `kubernetes.io` names the
-account, pod and node with their uids.
+account, pod and node with their uids. Tokens of the old kind, kept in Secrets, have an issuer and claims of their own
+(`legacy_tokens.py`). Source: Kubernetes `pkg/serviceaccount/jwt.go`, `claims.go`.
+
+A signature is verified once and remembered; whether a token is in time and its objects are there is asked at every use.
 """
 
 from __future__ import annotations
@@ -14,11 +17,16 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.authentication import legacy_tokens
+from setpoint.apiserver.authentication.rejected import Rejected
 from setpoint.apiserver.authentication.signing_key import SigningKey
 from setpoint.kit.clock import Clock, parse_rfc3339
 
 ISSUER = "https://kubernetes.default.svc"
 _DELETION_LEEWAY = 60.0  # seconds that a token outlives the deletionTimestamp of what it is bound to (behaviour B43)
+_SKEW = 60.0  # seconds by which clocks may differ, as go-jose's DefaultLeeway
+_INVALIDATED = "service account token has been invalidated"
+_EXTRA = "authentication.kubernetes.io/"
 
 
 class Objects(Protocol):
@@ -29,11 +37,22 @@ class Objects(Protocol):
 
 
 class Bound(Struct, frozen=True):
-    """An object that a token lives and dies with: `kind` is Pod, Node or Secret."""
+    """An object that a token lives and dies with: `kind` is Pod, Node or Secret. A pod's node may be named without its uid."""
 
     kind: str
     name: str
     uid: str
+
+
+class Verified(Struct, frozen=True):
+    """A token that we signed: whom it stands for and for how long (seconds since the epoch)."""
+
+    user: UserInfo
+    audiences: tuple[str, ...]
+    not_before: float
+    expires: float
+    bound: tuple[tuple[str, str, str, str], ...]  # resource, namespace, name and uid of what it needs, the account first
+    legacy: bool = False
 
 
 class ServiceAccountTokens:
@@ -54,46 +73,57 @@ class ServiceAccountTokens:
         audiences: Sequence[str],
         seconds: int,
         bound: Sequence[Bound] = (),
+        warn_after: int = 0,
     ) -> tuple[str, float]:
-        """A new token and the moment (seconds since the epoch) at which it expires. `account` is the ServiceAccount object."""
+        """A new token and the moment (seconds since the epoch) at which it expires. `account` is the ServiceAccount object.
+
+        `warn_after` seconds are written into the token as the time after which it should have been renewed (0: not).
+        """
         import jwt
 
-        now = self._clock.now()
+        now = int(self._clock.now())
         metadata = account["metadata"]
         claims = {
             "aud": list(audiences),
-            "exp": int(now + seconds),
-            "iat": int(now),
+            "exp": now + seconds,
+            "iat": now,
             "iss": self.issuer,
             "jti": str(uuid.uuid4()),
             "kubernetes.io": {
                 "namespace": namespace,
-                **{item.kind.lower(): {"name": item.name, "uid": item.uid} for item in bound},
-                "serviceaccount": {"name": metadata["name"], "uid": metadata["uid"]},
+                **{item.kind.lower(): _reference(item.name, item.uid) for item in bound},
+                "serviceaccount": _reference(metadata["name"], metadata["uid"]),
+                **({"warnafter": now + warn_after} if warn_after else {}),
             },
-            "nbf": int(now),
+            "nbf": now,
             "sub": f"system:serviceaccount:{namespace}:{metadata['name']}",
         }
         headers = {"kid": self.key.id}
-        return jwt.encode(claims, self.key.private, algorithm=self.key.algorithm, headers=headers), float(int(now + seconds))
+        return jwt.encode(claims, self.key.private, algorithm=self.key.algorithm, headers=headers), float(now + seconds)
 
     async def user_of(self, token: str) -> UserInfo | None:
-        """The account behind a token for this API server; None if it is not ours, expired, or its objects are gone."""
+        """The account behind a token for this API server; None if it is not ours, Rejected if it is void."""
         found = await self.user_for(token, (self.issuer,))
         return found[0] if found is not None else None
 
     async def user_for(self, token: str, audiences: Sequence[str]) -> tuple[UserInfo, list[str]] | None:
-        """The account behind a token, and for which of the audiences it is; None if for none of them."""
-        claims = self._claims(token) if token.count(".") == 2 else None
-        if claims is None or not self._in_time(claims):
+        """The account behind a token, and for which of the audiences it is; None if it is not ours, Rejected if it is void."""
+        verified = self._known(token) if token.count(".") == 2 else None
+        if verified is None:
             return None
-        meant = [audience for audience in audiences if audience in claims.get("aud", ())]
-        private = claims["kubernetes.io"]
-        if not meant or not await self._all_alive(private):
-            return None
-        return _user(private, str(claims.get("jti", ""))), meant
+        held = verified.audiences or (self.issuer,)
+        meant = [audience for audience in audiences if audience in held]
+        if not meant:
+            raise Rejected(f"token audiences {_go_list(held)} is invalid for the target audiences {_go_list(audiences)}")
+        if verified.legacy:
+            await self._check_legacy(token, verified)
+        else:
+            self._check_time(verified)
+            for place in verified.bound:
+                await self._check_alive(*place)
+        return verified.user, meant
 
-    def _claims(self, token: str) -> dict[str, Any] | None:
+    def _known(self, token: str) -> Verified | None:
         import jwt
 
         try:
@@ -101,51 +131,94 @@ class ServiceAccountTokens:
         except jwt.InvalidTokenError:
             return None
 
-    def _verify(self, token: str) -> dict[str, Any]:
+    def _verify(self, token: str) -> Verified:
         import jwt
 
-        return jwt.decode(
+        claims = jwt.decode(
             token,
             self.key.public,
             algorithms=[self.key.algorithm],
-            issuer=self.issuer,
+            issuer=[self.issuer, legacy_tokens.ISSUER],
             # time is judged on our clock at each use, the audience likewise
             options={"verify_exp": False, "verify_nbf": False, "verify_iat": False, "verify_aud": False},
         )
+        try:
+            return _legacy(claims) if claims["iss"] == legacy_tokens.ISSUER else _bound(claims)
+        except (KeyError, TypeError, ValueError) as error:
+            raise jwt.InvalidTokenError("claims of a service account are missing") from error
 
-    def _in_time(self, claims: Mapping[str, Any]) -> bool:
-        return bool(claims.get("nbf", 0) <= self._clock.now() + 1 and self._clock.now() < claims.get("exp", 0))
+    def _check_time(self, verified: Verified) -> None:
+        now = self._clock.now()
+        if now - _SKEW > verified.expires:
+            raise Rejected("service account token has expired")
+        if now + _SKEW < verified.not_before:
+            raise Rejected("service account token is not valid yet")
 
-    async def _all_alive(self, private: Mapping[str, Any]) -> bool:
-        namespace = private["namespace"]
-        bound = [("serviceaccounts", namespace, private.get("serviceaccount"))]
-        bound += [("pods", namespace, private.get("pod")), ("secrets", namespace, private.get("secret"))]
-        if private.get("pod") is None:
-            bound.append(("nodes", "", private.get("node")))
-        for resource, scope, wanted in bound:
-            if wanted is not None and not self._alive(await self._objects.find(resource, scope, wanted["name"]), wanted["uid"]):
-                return False
-        return True
+    async def _check_alive(self, resource: str, namespace: str, name: str, uid: str) -> None:
+        found = await self._objects.find(resource, namespace, name)
+        account = resource == "serviceaccounts"
+        if found is None:
+            raise Rejected(f'serviceaccounts "{name}" not found' if account else _INVALIDATED)
+        metadata = found["metadata"]
+        deleted = metadata.get("deletionTimestamp")
+        if deleted and parse_rfc3339(deleted) + _DELETION_LEEWAY <= self._clock.now():
+            raise Rejected(f"service account {namespace}/{name} has been deleted" if account else _INVALIDATED)
+        if metadata["uid"] != uid:
+            kind = resource.removesuffix("s")
+            of = "service account UID" if account else f"{kind} UID" if kind != "secret" else "secret UID"
+            claim = "claim" if account else f"service account {kind} ref claim"
+            raise Rejected(f"{of} ({metadata['uid']}) does not match {claim} ({uid})")
 
-    def _alive(self, found: Mapping[str, Any] | None, uid: str) -> bool:
-        if found is None or found["metadata"]["uid"] != uid:
-            return False
-        deleted = found["metadata"].get("deletionTimestamp")
-        return not deleted or parse_rfc3339(deleted) + _DELETION_LEEWAY > self._clock.now()
+    async def _check_legacy(self, token: str, verified: Verified) -> None:
+        """A token of a Secret is good as long as the Secret holds it and the account is there."""
+        (_, namespace, account, uid), (_, _, secret, _) = verified.bound
+        held = await self._objects.find("secrets", namespace, secret)
+        if held is None or held["metadata"].get("deletionTimestamp"):
+            raise Rejected(_INVALIDATED)
+        if not legacy_tokens.holds(held, token):
+            raise Rejected("service account token does not match server's copy")
+        await self._check_alive("serviceaccounts", namespace, account, uid)
 
 
-def _user(private: Mapping[str, Any], token_id: str) -> UserInfo:
-    namespace, account = private["namespace"], private["serviceaccount"]
-    extra: dict[str, tuple[str, ...]] = {"authentication.kubernetes.io/credential-id": (f"JTI={token_id}",)}
-    if pod := private.get("pod"):
-        extra["authentication.kubernetes.io/pod-name"] = (pod["name"],)
-        extra["authentication.kubernetes.io/pod-uid"] = (pod["uid"],)
-    if node := private.get("node"):
-        extra["authentication.kubernetes.io/node-name"] = (node["name"],)
-        extra["authentication.kubernetes.io/node-uid"] = (node["uid"],)
-    return UserInfo(
-        f"system:serviceaccount:{namespace}:{account['name']}",
-        account["uid"],
-        ("system:serviceaccounts", f"system:serviceaccounts:{namespace}"),
-        extra,
-    )
+def _reference(name: str, uid: str) -> dict[str, str]:
+    return {"name": name, "uid": uid} if uid else {"name": name}
+
+
+def _bound(claims: Mapping[str, Any]) -> Verified:
+    private = claims["kubernetes.io"]
+    namespace, account = str(private["namespace"]), private["serviceaccount"]
+    bound = [("serviceaccounts", namespace, account["name"], account["uid"])]
+    for resource, scope in (("secrets", namespace), ("pods", namespace), ("nodes", "")):
+        held = private.get(resource.removesuffix("s"))
+        if held is not None and not (resource == "nodes" and "pod" in private):  # a pod's node is only told
+            bound.append((resource, scope, held["name"], held["uid"]))
+    user = _user(namespace, account["name"], account["uid"], _extra(private, str(claims.get("jti", ""))))
+    return Verified(user, tuple(claims.get("aud") or ()), float(claims.get("nbf", 0)), float(claims["exp"]), tuple(bound))
+
+
+def _legacy(claims: Mapping[str, Any]) -> Verified:
+    held = legacy_tokens.read(claims)
+    bound = (("serviceaccounts", held.namespace, held.account, held.uid), ("secrets", held.namespace, held.secret, ""))
+    return Verified(_user(held.namespace, held.account, held.uid, {}), (), 0.0, 0.0, bound, legacy=True)
+
+
+def _user(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ...]]) -> UserInfo:
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    return UserInfo(f"system:serviceaccount:{namespace}:{name}", uid, groups, extra)
+
+
+def _extra(private: Mapping[str, Any], token_id: str) -> dict[str, tuple[str, ...]]:
+    extra: dict[str, tuple[str, ...]] = {}
+    if token_id:
+        extra[f"{_EXTRA}credential-id"] = (f"JTI={token_id}",)
+    for kind in ("pod", "node"):
+        if held := private.get(kind):
+            extra[f"{_EXTRA}{kind}-name"] = (held["name"],)
+            if held.get("uid"):
+                extra[f"{_EXTRA}{kind}-uid"] = (held["uid"],)
+    return extra
+
+
+def _go_list(values: Sequence[str]) -> str:
+    """As Go prints a list of texts with `%q`."""
+    return "[" + " ".join(f'"{value}"' for value in values) + "]"

@@ -13,6 +13,8 @@ GROUP, KIND = "authentication.k8s.io", "TokenRequest"
 _DEFAULT_SECONDS = 3600
 _MIN_SECONDS = 600
 _MAX_SECONDS = 1 << 32
+_INJECTED_SECONDS = 3607  # what the ServiceAccount admission asks for in the volumes that it adds
+_EXTENDED_SECONDS = 365 * 24 * 3600
 _BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
@@ -38,23 +40,27 @@ class TokenRequests:
         spec.setdefault("boundObjectRef", None)
         metadata |= {"name": owner["name"], "namespace": owner["namespace"], "uid": owner["uid"]}
         metadata["creationTimestamp"] = rfc3339(self._clock.now())
-        token, expires = "", self._clock.now() + spec["expirationSeconds"]
+        token, expires = "", int(self._clock.now()) + spec["expirationSeconds"]
         if not dry_run:
-            token, expires = self._tokens.issue(
-                owner["namespace"], account, audiences=spec["audiences"], seconds=spec["expirationSeconds"], bound=bound
+            seconds, warn_after = self._lifetime(spec, bound)
+            token, _ = self._tokens.issue(
+                owner["namespace"],
+                account,
+                audiences=spec["audiences"],
+                seconds=seconds,
+                bound=bound,
+                warn_after=warn_after,
             )
         request["status"] = {"token": token, "expirationTimestamp": rfc3339(expires)}
         return request
 
     def _check_metadata(self, metadata: Mapping[str, Any], owner: Mapping[str, Any]) -> None:
         name, namespace = metadata.get("name", ""), metadata.get("namespace", "")
-        errors = []
-        if name not in ("", owner["name"]):
-            errors.append(invalid("metadata.name", name, "must match the service account name if specified"))
         if namespace not in ("", owner["namespace"]):
-            errors.append(invalid("metadata.namespace", namespace, "must match the service account namespace if specified"))
-        if errors:
-            raise invalid_object(GROUP, KIND, owner["name"], errors)
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        if name not in ("", owner["name"]):
+            error = invalid("metadata.name", name, "must match the service account name if specified")
+            raise invalid_object(GROUP, KIND, owner["name"], [error])
 
     async def _bound(self, reference: Mapping[str, Any] | None, owner: Mapping[str, Any]) -> list[Bound]:
         """What the token lives with: the object named, and of a pod its node."""
@@ -70,15 +76,27 @@ class TokenRequests:
         uid = found["metadata"]["uid"]
         if (wanted := reference.get("uid", "")) and wanted != uid:
             why = f"the UID in the bound object reference ({wanted}) does not match the UID in record. "
-            raise conflict("", _BINDABLE[kind], name, why + "The object might have been deleted and then recreated")
+            raise conflict("", kind, name, why + "The object might have been deleted and then recreated")
         if kind == "Pod" and found["spec"].get("serviceAccountName") != owner["name"]:
             why = f'cannot bind token for serviceaccount "{owner["name"]}" to pod running with different serviceaccount name.'
             raise bad_request(why)
         bound = [Bound(kind, name, uid)]
         node = found.get("spec", {}).get("nodeName", "") if kind == "Pod" else ""
-        if node and (held := await self._objects.find("nodes", "", node)) is not None:
-            bound.append(Bound("Node", node, held["metadata"]["uid"]))
+        if node:  # told even where the node is not there (any more)
+            held = await self._objects.find("nodes", "", node)
+            bound.append(Bound("Node", node, held["metadata"]["uid"] if held is not None else ""))
         return bound
+
+    def _lifetime(self, spec: Mapping[str, Any], bound: list[Bound]) -> tuple[int, int]:
+        """Seconds that a token is good for, and after which it should have been renewed (0: not told).
+
+        Tokens that pods get by themselves live longer than they say, for clients that never read them again.
+        """
+        seconds: int = spec["expirationSeconds"]
+        of_pod = any(item.kind == "Pod" for item in bound)
+        if of_pod and seconds == _INJECTED_SECONDS and set(spec["audiences"]) <= {self._tokens.issuer}:
+            return _EXTENDED_SECONDS, seconds
+        return seconds, 0
 
 
 def _spec_errors(seconds: int) -> list[FieldError]:

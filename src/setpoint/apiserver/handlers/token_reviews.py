@@ -10,6 +10,7 @@ from typing import Any
 from setpoint.api.machinery.status import bad_request
 from setpoint.apiserver import answers
 from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.authentication.rejected import Rejected
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.handlers.reviews import read_review, user_info
 from setpoint.apiserver.request import Response
@@ -28,12 +29,13 @@ class TokenReviews:
         token = spec.get("token") or ""
         if not token:
             raise bad_request("token is required for TokenReview in authentication")
-        found = await self._authentication.review(token, spec.get("audiences") or [self._audience], self._audience)
-        status: dict[str, Any] = {key: value for key, value in (review.get("status") or {}).items() if key == "error"}
-        if found is None:
-            status |= {"user": {}, "error": "invalid bearer token"}
-        else:
-            user, audiences = found
-            status |= {"authenticated": True, "user": user_info(user), "audiences": audiences}
+        status: dict[str, Any] = {"user": {}, **(review.get("status") or {})}
+        status.pop("authenticated", None)
+        try:
+            audiences = spec.get("audiences") or [self._audience]
+            user, meant = await self._authentication.review(token, audiences, self._audience)
+            status |= {"authenticated": True, "user": user_info(user), "audiences": meant}
+        except Rejected as reason:
+            status["error"] = str(reason)
         review["status"] = status
         return answers.value_answer(call, review, 201)
