@@ -22,6 +22,7 @@ from setpoint.controllers import (
 )
 from setpoint.controllers.certificates import controller as certificates
 from setpoint.controllers.component import Component, Context
+from setpoint.controllers.daemonset import controller as daemonset
 from setpoint.controllers.deployment import controller as deployment
 from setpoint.controllers.replicaset import controller as replicaset
 from setpoint.controllers.statefulset import controller as statefulset
@@ -44,6 +45,7 @@ def _certificates(context: Context) -> Component | None:
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "certificatesigningrequest-signing-controller": _certificates,
     "clusterrole-aggregation-controller": cluster_role_aggregation.new,
+    "daemonset-controller": daemonset.new,
     "deployment-controller": _deployment,
     "disruption-controller": disruption_budget.new,
     "garbage-collector-controller": garbage_collector.new,

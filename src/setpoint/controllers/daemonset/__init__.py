@@ -1,0 +1,1 @@
+"""The DaemonSet controller: one pod on each node that should have one."""

@@ -1,0 +1,110 @@
+"""Which nodes a DaemonSet's pods belong on.
+
+As `NodeShouldRunDaemonPod` in `pkg/controller/daemon/daemon_controller.go`, with the node selectors of component-helpers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from setpoint.api.types import apps_v1, core_v1
+from setpoint.controllers.taint_eviction.plan import tolerates
+
+_whole_number = re.compile(r"[+-]?[0-9]+").fullmatch
+
+
+def _added(key: str, effect: str) -> core_v1.Toleration:
+    return core_v1.Toleration(key=f"node.kubernetes.io/{key}", operator="Exists", effect=effect)
+
+
+TOLERATIONS = (
+    _added("not-ready", "NoExecute"),
+    _added("unreachable", "NoExecute"),
+    _added("disk-pressure", "NoSchedule"),
+    _added("memory-pressure", "NoSchedule"),
+    _added("pid-pressure", "NoSchedule"),
+    _added("unschedulable", "NoSchedule"),
+)
+NETWORK = _added("network-unavailable", "NoSchedule")
+
+
+def tolerations(spec: core_v1.PodSpec) -> tuple[core_v1.Toleration, ...]:
+    """The template's, and those that every daemon has: it stays where others must go. One of the same taint is replaced."""
+    added = (*TOLERATIONS, NETWORK) if spec.host_network else TOLERATIONS
+    kept = list(spec.tolerations)
+    for toleration in added:
+        at = next((index for index, each in enumerate(kept) if _identity(each) == _identity(toleration)), None)
+        if at is None:
+            kept.append(toleration)
+        else:
+            kept[at] = toleration
+    return tuple(kept)
+
+
+def _identity(toleration: core_v1.Toleration) -> tuple[str, str, str, str]:
+    return toleration.key, toleration.effect, toleration.operator, toleration.value
+
+
+def should_run(daemon_set: apps_v1.DaemonSet, node: core_v1.Node) -> tuple[bool, bool]:
+    """(a pod is to be made there, one that is there may go on)."""
+    spec = daemon_set.spec.template.spec
+    if spec.node_name and spec.node_name != node.metadata.name:
+        return False, False
+    if not _affine(spec, node):
+        return False, False
+    tolerated = tolerations(spec)
+    left = {taint.effect for taint in node.spec.taints if not any(tolerates(each, taint) for each in tolerated)}
+    if left & {"NoSchedule", "NoExecute"}:
+        return False, "NoExecute" not in left
+    return True, True
+
+
+def _affine(spec: core_v1.PodSpec, node: core_v1.Node) -> bool:
+    """Node selector and required node affinity hold."""
+    labels = node.metadata.labels
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
+        return False
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+    return required is None or any(_term(term, node) for term in required.node_selector_terms or ())
+
+
+def _term(term: core_v1.NodeSelectorTerm, node: core_v1.Node) -> bool:
+    if not term.match_expressions and not term.match_fields:
+        return False
+    fields = {"metadata.name": node.metadata.name}
+    return _all(term.match_expressions, node.metadata.labels) and _all(term.match_fields, fields)
+
+
+def _all(requirements: Sequence[core_v1.NodeSelectorRequirement], values: Mapping[str, str]) -> bool:
+    return all(_requirement(each, values.get(each.key)) for each in requirements)
+
+
+def _requirement(requirement: core_v1.NodeSelectorRequirement, value: str | None) -> bool:
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+    limits = requirement.values
+    if value is None or len(limits) != 1 or not _whole_number(value) or not _whole_number(limits[0]):
+        return False
+    return int(value) > int(limits[0]) if requirement.operator == "Gt" else int(value) < int(limits[0])
+
+
+def target_of(pod: core_v1.Pod) -> str:
+    """The node that a pod is on, or is meant for by its affinity; "" where it does not say."""
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+    for term in required.node_selector_terms or () if required is not None else ():
+        for field in term.match_fields:
+            if field.key == "metadata.name" and field.operator == "In" and len(field.values) == 1:
+                return field.values[0]
+    return ""
