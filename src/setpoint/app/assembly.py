@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery.schema import trees
+from setpoint.apiserver.admission_webhooks.following import AdmissionWebhooks
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.authorization import AnyAuthenticated
@@ -61,12 +62,14 @@ def make_pipeline(
     """
     served = minors.of_minor(minor)
     reader = StoreReader(store)
+    webhooks = AdmissionWebhooks(reader)
     admission = default_chain(
         reader,
         clock,
         not_ready_seconds=timings.not_ready_toleration,
         unreachable_seconds=timings.unreachable_toleration,
         ledger=reader,
+        plugins=webhooks.plugins,
     )
     pipeline = Pipeline(
         ServiceAllocator(store).hook_into(served.resources),
@@ -89,6 +92,7 @@ def make_pipeline(
     custom.on_change += [discovery.changed, openapi.changed]
     pipeline.followers += [custom, FlowControlObjects(pipeline.flow_control, store, clock)]
     pipeline.mount(flow_control_pages.PREFIX, flow_control_pages.Dumps(pipeline.flow_control, clock).handle)
+    pipeline.followers += webhooks.followers(pipeline, admission)
     if tokens is not None:
         pages = issuer.IssuerPages(tokens, address)
         pipeline.mount(issuer.CONFIGURATION, pages.configuration)

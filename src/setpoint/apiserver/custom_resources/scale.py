@@ -70,6 +70,13 @@ class Scaling:
         spec = {"replicas": replicas} if replicas else {}
         return {"kind": _KIND, "apiVersion": _VERSION, "metadata": metadata, "spec": spec, "status": status}
 
+    def show(self, obj: Object) -> Object:
+        """What admission sees of an object whose Scale is written."""
+        return self.scale_of(obj)
+
+    def take(self, obj: Object, shown: Object) -> None:
+        obj.update(self._with_replicas(obj, (shown.get("spec") or {}).get("replicas") or 0))
+
     async def _patch(self, call: Call) -> Response:
         media = patching.patch_type(call)
         if media == patching.APPLY_YAML:
@@ -124,6 +131,7 @@ class Scaling:
         return await self._change(call, options, updating.Update(call.info.name, compute, call.store.strategy, patch=True))
 
     async def _change(self, call: Call, options: WriteOptions, change: updating.Update) -> Response:
+        change.shown = self
         outcome: Outcome = await updating.update(call.store, call.context("UPDATE", options), change)
         return answers.value_answer(call, self.scale_of(call.store.codec.decode(outcome.record)))
 

@@ -41,14 +41,16 @@ async def create(store: GenericStore, context: Context, obj: Object, own: Callab
             obj = orjson.loads(pristine)
         obj["metadata"]["name"] = generate_name(obj["metadata"]["generateName"])
         try:
-            return await _create(store, context, obj, own)
+            return await _create(store, context, obj, own, generated=True)
         except StatusError as error:
             if error.reason != "AlreadyExists" or attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError
 
 
-async def _create(store: GenericStore, context: Context, obj: Object, own: Callable[[Object], None] | None) -> Outcome:
+async def _create(
+    store: GenericStore, context: Context, obj: Object, own: Callable[[Object], None] | None, *, generated: bool = False
+) -> Outcome:
     strategy, meta = store.strategy, obj["metadata"]
     context.warnings += metadata.deduplicate_owners(obj)
     metadata.fill_for_create(meta, store.stamp())
@@ -56,6 +58,7 @@ async def _create(store: GenericStore, context: Context, obj: Object, own: Calla
         own(obj)
     context.name = meta.get("name", "")
     request = store.request(context, "CREATE", obj, None)
+    request.generated_name = generated
     await store.admission.admit(request)
     metadata.deduplicate_owners(obj)
     if strategy.has_generation:

@@ -66,7 +66,9 @@ async def delete(store: GenericStore, context: Context, name: str, deletion: Del
 
 async def _checked(store: GenericStore, context: Context, name: str, deletion: Deletion, current: Record) -> Outcome:
     old = store.codec.decode(current)
-    await store.admission.validate(store.request(context, "DELETE", None, old))
+    request = store.request(context, "DELETE", None, old)
+    await store.admission.admit(request)
+    await store.admission.validate(request)
     check_preconditions(store, name, deletion, old)
     return await _attempt(store, context, deletion, current, old)
 

@@ -55,6 +55,7 @@ class Codec:
         self.stored_version = resource.stored_api_version or api_version(resource, resource.storage_version)
         self._api_versions = {version: api_version(resource, version) for version in resource.versions}
         self._heads = {version: head(resource.kind, full) for version, full in self._api_versions.items()}
+        self._fields: dict[str, Callable[[Record], str]] = {}
 
     def is_stored(self, version: str) -> bool:
         """Whether objects of a served version are stored as they are."""
@@ -83,6 +84,13 @@ class Codec:
             record.selection = select(self.resource.strategy, orjson.loads(record.value))
         chosen: Selection = record.selection
         return chosen
+
+    def field(self, name: str) -> Callable[[Record], str]:
+        """What reads a selectable field of a record; always the same function for one field."""
+        read = self._fields.get(name)
+        if read is None:
+            read = self._fields[name] = lambda record: self.selection(record).fields.get(name, "")
+        return read
 
     def stored(self, obj: Object, version: str) -> Object:
         """An object of a served version in the stored one."""

@@ -45,6 +45,9 @@ def _is_plain(strategy: Strategy) -> bool:
 class NoAdmission:
     """Lets everything pass; for tests of the store alone."""
 
+    def concerned(self, operation: str, group_resource: str, subresource: str) -> bool:
+        return False
+
     async def admit(self, request: AdmissionRequest) -> None: ...
     async def validate(self, request: AdmissionRequest) -> None: ...
 

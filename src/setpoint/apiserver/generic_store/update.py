@@ -19,6 +19,7 @@ from setpoint.apiserver.generic_store import delete as deleting
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
 from setpoint.apiserver.versions import unsigned
 from setpoint.registry import metadata
+from setpoint.registry.admission.request import Shown
 from setpoint.registry.strategy import Context, Object, Strategy
 from setpoint.storage import protocol
 from setpoint.storage.protocol import Record
@@ -36,7 +37,7 @@ class Update(Struct):
     """One change. `strategy` is that of the endpoint (the main one, or a subresource's).
 
     `patch`: what `compute` gives is made of the object that it gets and may share parts with it; without a resourceVersion in
-    it, it is always tried again.
+    it, it is always tried again. `shown`: how the endpoint shows the object to admission (`scale`).
     """
 
     name: str
@@ -46,6 +47,7 @@ class Update(Struct):
     creates: Callable[[], Awaitable[Object]] | None = None
     patch: bool = False
     operation: str = "UPDATE"
+    shown: Shown | None = None
 
 
 def anew(first: T, again: Callable[[], T]) -> Callable[[], T]:
@@ -93,6 +95,7 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
     if change.own is not None:
         change.own(obj, old)
     request = store.request(context, change.operation, obj, old)
+    request.shown = change.shown
     await store.admission.admit(request)
     generation = old_meta.get("generation")
     if generation is None:

@@ -26,7 +26,7 @@ async def handle(call: Call) -> Response:
     for record in found.records:
         name = record.key.rpartition("/")[2]
         context = call.context("DELETE", write)
-        context.name = name
+        context.name = ""  # a request about all of them names none
         try:
             await deleting.delete(call.store, context, name, deletion)
         except StatusError as error:

@@ -20,8 +20,8 @@ class NamespaceLifecycle(BaseStep):
         self._reader = reader
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
-        if operation == "DELETE":
-            return group_resource == "namespaces"
+        if operation in {"DELETE", "CONNECT"}:
+            return operation == "DELETE" and group_resource == "namespaces"
         return group_resource not in {"namespaces", "localsubjectaccessreviews.authorization.k8s.io"}
 
     async def admit(self, request: AdmissionRequest) -> None:

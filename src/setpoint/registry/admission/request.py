@@ -11,6 +11,16 @@ from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Context, Object
 
 
+class Shown(Protocol):
+    """An endpoint that shows a part of an object as a kind of its own."""
+
+    def show(self, obj: Object) -> Object:
+        """What is shown of an object."""
+
+    def take(self, obj: Object, shown: Object) -> None:
+        """Change the object so that this is what is shown of it."""
+
+
 class AdmissionRequest(Struct):
     """One write before it is stored. `obj` is in the stored version; None on DELETE and CONNECT, `old` None on CREATE.
 
@@ -36,12 +46,19 @@ class AdmissionRequest(Struct):
     reinvoke: bool = False
     #: this is that second pass
     reinvoking: bool = False
+    #: how the endpoint shows the object, where that is not the object itself (`scale`)
+    shown: Shown | None = None
     #: what a step keeps from the first pass to the second, by the step's name
     passes: dict[str, Any] = field(default_factory=dict)
 
 
 class Admission(Protocol):
-    """Raises StatusError to refuse. `admit` may change the object, `validate` sees it as it will be stored."""
+    """Raises StatusError to refuse. `admit` may change the object, `validate` sees it as it will be stored.
+
+    `concerned` tells whether anyone looks at a kind of write at all.
+    """
+
+    def concerned(self, operation: str, group_resource: str, subresource: str) -> bool: ...
 
     async def admit(self, request: AdmissionRequest) -> None: ...
     async def validate(self, request: AdmissionRequest) -> None: ...

@@ -79,6 +79,10 @@ class Environment:
             self._variables[name] = known
         return errors
 
+    def names(self) -> Mapping[str, Type]:
+        """Every variable with its type, in the order in which an evaluation gets their values."""
+        return self._names(authorizer=True)
+
     def _type(self, text: str, *, authorizer: bool) -> Type:
         from setpoint.api.machinery.cel.checker import check
         from setpoint.api.machinery.cel.parser import parse

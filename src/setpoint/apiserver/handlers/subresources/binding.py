@@ -49,8 +49,9 @@ async def handle(call: Call) -> Response:
     store = call.pipeline.stores["", "pods"]
     context = call.context("CREATE", options)
     context.namespace, context.name, context.subresource = info.namespace, name, "binding"
-    await store.admission.admit(store.request(context, "CREATE", binding, None))
-    await store.admission.validate(store.request(context, "CREATE", binding, None))
+    asked = store.request(context, "CREATE", binding, None)
+    await store.admission.admit(asked)
+    await store.admission.validate(asked)
     await _assign(store, context, name, binding)
     return answers.value_answer(
         call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201

@@ -33,6 +33,11 @@ async def handle(call: Call) -> Response:
     given = eviction["metadata"].get("name")
     if given and given != name:
         raise bad_request("name in URL does not match name in Eviction object")
+    eviction["metadata"].setdefault("name", name)
+    eviction["metadata"]["namespace"] = call.info.namespace
+    asked_for = call.store.request(call.context("CREATE", options), "CREATE", eviction, None)
+    await call.store.admission.admit(asked_for)
+    await call.store.admission.validate(asked_for)
     pod = call.store.codec.decode(await call.store.head(call.info.namespace, name))
     asked = eviction.get("deleteOptions") or {}
     dry_run = options.dry_run or bool(asked.get("dryRun"))

@@ -80,9 +80,22 @@ async def _apply(call: Call) -> Response:
         merged = ownership.apply(call, live, configuration, manager, force=bool(options.force))
         return call.bodies.complete(merged, resource, call.version, resource.strategy, store.codec)
 
-    change = updating.Update(name=call.info.name, compute=compute, strategy=resource.strategy, patch=True)
+    change = updating.Update(name=call.info.name, compute=compute, strategy=resource.strategy, patch=True, shown=_Shown(resource))
     outcome = await updating.update(store, call.context("UPDATE", options), change)
     return _answer(call, scale_of(_object(outcome.record), resource))
+
+
+class _Shown:
+    """What admission sees of a workload whose Scale is written."""
+
+    def __init__(self, resource: ServedResource) -> None:
+        self._resource = resource
+
+    def show(self, obj: Object) -> Object:
+        return scale_of(obj, self._resource)
+
+    def take(self, obj: Object, shown: Object) -> None:
+        obj["spec"] = {**(obj.get("spec") or {}), "replicas": (shown.get("spec") or {}).get("replicas") or 0}
 
 
 def _check_replicas(call: Call, scale: Object) -> int:
@@ -114,6 +127,7 @@ async def _write(call: Call, options: WriteOptions, make: Any) -> Response:
         strategy=strategy,
         own=ownership.for_scale(call, manager_of(options, call.request), lambda obj: obj["spec"].get("replicas")),
         patch=True,
+        shown=_Shown(call.resource),
     )
     outcome = await updating.update(call.store, call.context("UPDATE", options), change)
     return _answer(call, scale_of(_object(outcome.record), call.resource))

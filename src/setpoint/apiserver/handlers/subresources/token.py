@@ -37,4 +37,7 @@ async def handle(call: Call) -> Response:
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = _DEFAULT_SECONDS
     ownership.of_body(call, request, call.bodies.definition(_DEFINITION), _VERSION, manager_of(options, call.request))
+    asked = call.store.request(call.context("CREATE", options), "CREATE", request, None)
+    await call.store.admission.admit(asked)
+    await call.store.admission.validate(asked)
     return answers.value_answer(call, await issuer.issue(account, request, dry_run=options.dry_run), 201)
