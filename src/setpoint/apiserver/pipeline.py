@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.api.machinery.user import ANONYMOUS
-from setpoint.apiserver import answers, impersonation, negotiation
+from setpoint.apiserver import answers, connecting, impersonation, negotiation
 from setpoint.apiserver.authentication import complaint
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
@@ -248,6 +248,8 @@ class Pipeline:
         around: Callable[[Handler], Handler] | None = target.served.resource.extra.get("around")
         if around is not None:
             handler = around(handler)
+        if info.subresource in _CONNECTING:
+            await connecting.admit(call)
         if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:
             return await handler(call)
         if info.verb == "get" and not info.subresource:  # a GET of one object never waits long, so it needs no timer
@@ -287,6 +289,7 @@ class Pipeline:
             path = path.rpartition("/")[0] or "/"
 
 
+_CONNECTING = ("exec", "attach", "portforward", "proxy")
 _LONG = ("exec", "attach", "portforward", "proxy", "log")
 _MODULES = {"deletecollection": "delete_collection"}
 #: resources that are never stored → the module and function that answer
