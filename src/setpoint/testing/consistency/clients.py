@@ -167,6 +167,10 @@ class OfServer:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
+    async def create_namespace(self, name: str) -> None:
+        """Make sure of a namespace for keys; raises Answered, `exists` too."""
+        await self._call("POST", "namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
     async def create(self, key: str, token: str) -> Version:
         return _object(await self._call("POST", key.rpartition("/")[0], _manifest(key, token)))
 
