@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from setpoint.storage.protocol import Event, Lagged
+from setpoint.storage.protocol import Event, Lagged, Only, Record
 from setpoint.storage.watchers import KEEP_LINES, Watcher, Watchers
 
 
@@ -26,6 +26,25 @@ def test_only_the_watchers_of_a_prefix_are_asked(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Watcher, "offer", spy)
     watchers.publish([event("pods/namespace-0007/a", 1)], 1)
     assert asked == ["pods/namespace-0007/"]
+
+
+def test_only_the_watchers_of_a_value_are_asked() -> None:
+    def node_of(record: Record) -> str:
+        return record.value.decode()
+
+    watchers = Watchers()
+    everyone = watchers.add("pods/", 0, [], 10)
+    watching = {node: watchers.add("pods/", 0, [], 10, Only(node_of, node)) for node in ("", "n1", "n2", "n3")}
+    waiting, bound = Record("pods/d/a", b"", 1, 1), Record("pods/d/a", b"n1", 2, 1)
+    watchers.publish(
+        [Event("pods/d/a", 1, waiting, None), Event("pods/d/a", 2, bound, waiting), Event("pods/d/a", 3, None, bound)], 3
+    )
+    told = {node: [event.revision for event in watcher.ready()] for node, watcher in watching.items()}
+    assert told == {"": [1, 2], "n1": [2, 3], "n2": [], "n3": []}
+    assert len(everyone.ready()) == 3
+    for watcher in (everyone, *watching.values()):
+        watchers.remove(watcher)
+    assert len(watchers) == 0
 
 
 def test_every_prefix_of_a_key_is_served() -> None:

@@ -31,6 +31,7 @@ from setpoint.storage.protocol import (
     Exists,
     Lagged,
     NotFound,
+    Only,
     Page,
     Record,
     StoreError,
@@ -175,11 +176,11 @@ class Cache:
         await self._reach(await self._upstream.latest())
         return self._index.count(prefix)
 
-    async def watch(self, prefix: str, *, after: int, capacity: int = 1000) -> Watch:
+    async def watch(self, prefix: str, *, after: int, capacity: int = 1000, only: Only | None = None) -> Watch:
         if self._tasks is None:
             raise Unavailable("the store is not open")
         await self._reach_past(after)
-        return self._watchers.add(prefix, after, self._index.events_after(prefix, after), capacity)
+        return self._watchers.add(prefix, after, self._index.events_after(prefix, after), capacity, only)
 
     # ---- writes
 

@@ -30,6 +30,7 @@ from setpoint.storage.protocol import (
     Event,
     Exists,
     NotFound,
+    Only,
     Page,
     Record,
     StoreError,
@@ -194,10 +195,10 @@ class LocalStore:
     async def count(self, prefix: str) -> int:
         return self._index.count(prefix)
 
-    async def watch(self, prefix: str, *, after: int, capacity: int = 1000) -> Watch:
+    async def watch(self, prefix: str, *, after: int, capacity: int = 1000, only: Only | None = None) -> Watch:
         if self._tasks is None:
             raise Unavailable("the store is not open")
-        return self._watchers.add(prefix, after, self._index.events_after(prefix, after), capacity)
+        return self._watchers.add(prefix, after, self._index.events_after(prefix, after), capacity, only)
 
     async def wait_for(self, revision: int, seconds: float) -> bool:
         return await self._progress.wait(revision, seconds)

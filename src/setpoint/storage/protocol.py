@@ -122,6 +122,16 @@ class Encoded:
     selection: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Writes whose object has `value` now, or had it before: watchers that agree on `value_of` (the same function) are found by
+    their value instead of being asked one by one.
+    """
+
+    value_of: Callable[[Record], str]
+    value: str
+
+
 Encode = Callable[[int], Encoded]
 Describe = Callable[[str, bytes], Any]
 
@@ -219,8 +229,10 @@ class Store(Protocol):
         Raises NotFound, Conflict, Unavailable.
         """
 
-    async def watch(self, prefix: str, *, after: int, capacity: int = 1000) -> Watch:
+    async def watch(self, prefix: str, *, after: int, capacity: int = 1000, only: Only | None = None) -> Watch:
         """Every write under `prefix` with a revision above `after`; `capacity` bounds the unread events.
+
+        `only` spares a watcher what it would throw away; it may be given more than it asked for.
 
         Raises Compacted, Future.
         """

@@ -1,18 +1,19 @@
 """Who watches what: events go only to the watchers whose prefix they bear, whatever the number of the others.
 
 Watchers are kept by prefix. Prefixes come in few lengths, so publishing an event looks up the beginnings of its key that have
-these lengths instead of asking every watcher. Each watcher has a bounded queue; one that is full drops its watcher, which
-then raises Lagged: its client lists again.
+these lengths instead of asking every watcher; below a prefix, those that want only objects of one value (the pods of one node)
+are found by it. Each watcher has a bounded queue; one that is full drops its watcher, which then raises Lagged: its client lists
+again.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
-from setpoint.storage.protocol import Event, Lagged, StoreError, Unavailable
+from setpoint.storage.protocol import Event, Lagged, Only, Record, StoreError, Unavailable
 
 #: events that keep their encoded lines, the newest; older ones, kept as history, are seldom asked for and encoded anew
 KEEP_LINES = 1000
@@ -21,10 +22,13 @@ KEEP_LINES = 1000
 class Watcher:
     """One stream of events; see `protocol.Watch`. Cancelling `next` loses no event."""
 
-    __slots__ = ("_after", "_capacity", "_ended", "_queue", "_waiter", "_watchers", "prefix")
+    __slots__ = ("_after", "_capacity", "_ended", "_queue", "_waiter", "_watchers", "only", "prefix")
 
-    def __init__(self, watchers: Watchers, prefix: str, after: int, backlog: Sequence[Event], capacity: int) -> None:
+    def __init__(
+        self, watchers: Watchers, prefix: str, after: int, backlog: Sequence[Event], capacity: int, only: Only | None
+    ) -> None:
         self.prefix = prefix
+        self.only = only
         self._watchers = watchers
         self._after = after
         self._queue: deque[Event] = deque(backlog)
@@ -83,30 +87,81 @@ class Watcher:
             waiter.set_result(None)
 
 
+class _Group:
+    """The watchers of one prefix: those that want everything, and the others by what they want."""
+
+    __slots__ = ("_by_value", "_everything")
+
+    def __init__(self) -> None:
+        self._everything: dict[Watcher, None] = {}
+        self._by_value: dict[Callable[[Record], str], dict[str, dict[Watcher, None]]] = {}
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[Watcher]:
+        yield from self._everything
+        for by_value in self._by_value.values():
+            for watchers in by_value.values():
+                yield from watchers
+
+    def add(self, watcher: Watcher) -> None:
+        only = watcher.only
+        if only is None:
+            self._everything[watcher] = None
+        else:
+            self._by_value.setdefault(only.value_of, {}).setdefault(only.value, {})[watcher] = None
+
+    def remove(self, watcher: Watcher) -> bool:
+        """Whether nobody is left."""
+        only = watcher.only
+        if only is None:
+            self._everything.pop(watcher, None)
+        elif (watchers := self._by_value.get(only.value_of, {}).get(only.value)) is not None:
+            watchers.pop(watcher, None)
+            if not watchers:
+                self._forget(only)
+        return not self._everything and not self._by_value
+
+    def _forget(self, only: Only) -> None:
+        by_value = self._by_value[only.value_of]
+        del by_value[only.value]
+        if not by_value:
+            del self._by_value[only.value_of]
+
+    def offer(self, event: Event) -> list[Watcher]:
+        """Give `event` to whom it concerns; those without room for it."""
+        slow = [watcher for watcher in self._everything if not watcher.offer(event)]
+        for value_of, by_value in self._by_value.items():
+            values = {value_of(record) for record in (event.record, event.previous) if record is not None}
+            slow += [watcher for value in values for watcher in by_value.get(value, ()) if not watcher.offer(event)]
+        return slow
+
+
 class Watchers:
     """All watchers of one store. `revision` is that of the newest published event."""
 
     def __init__(self) -> None:
         self.revision = 0
         self.lagged = 0
-        self._by_prefix: dict[str, dict[Watcher, None]] = {}
+        self._by_prefix: dict[str, _Group] = {}
         self._lengths: tuple[int, ...] = ()
         self._encoded: deque[Event] = deque()
 
     def __len__(self) -> int:
         return sum(map(len, self._by_prefix.values()))
 
-    def add(self, prefix: str, after: int, backlog: Sequence[Event], capacity: int) -> Watcher:
-        watcher = Watcher(self, prefix, after, backlog, capacity)
+    def add(self, prefix: str, after: int, backlog: Sequence[Event], capacity: int, only: Only | None = None) -> Watcher:
+        watcher = Watcher(self, prefix, after, backlog, capacity, only)
         if prefix not in self._by_prefix:
-            self._by_prefix[prefix] = {}
+            self._by_prefix[prefix] = _Group()
             self._measure()
-        self._by_prefix[prefix][watcher] = None
+        self._by_prefix[prefix].add(watcher)
         return watcher
 
     def remove(self, watcher: Watcher) -> None:
         group = self._by_prefix.get(watcher.prefix)
-        if group is not None and group.pop(watcher, watcher) is None and not group:
+        if group is not None and group.remove(watcher):
             del self._by_prefix[watcher.prefix]
             self._measure()
 
@@ -128,7 +183,7 @@ class Watchers:
         for length in self._lengths:
             group = self._by_prefix.get(key[:length])
             if group is not None and length <= len(key):
-                slow += [watcher for watcher in group if not watcher.offer(event)]
+                slow += group.offer(event)
         for watcher in slow:
             self.lagged += 1
             self.remove(watcher)

@@ -20,7 +20,7 @@ from setpoint.apiserver.options import ListOptions, list_options
 from setpoint.apiserver.request import Response
 from setpoint.apiserver.selecting import Scope, scope_of
 from setpoint.apiserver.watch_lines import Lines
-from setpoint.storage.protocol import Compacted, Event, Future, Lagged, Record, Unavailable, Watch
+from setpoint.storage.protocol import Compacted, Event, Future, Lagged, Only, Record, Unavailable, Watch
 
 #: seconds between bookmarks, and before the end when the last one comes
 _BOOKMARK_PERIOD = 60.0
@@ -99,8 +99,22 @@ async def _open(call: Call, options: ListOptions, scope: Scope, wanted: int) -> 
         after = wanted or store.revision
     if after > store.revision:
         return _Opened(_run(call, options, scope, lines, (), None, after), None)
-    watch = await store.watch(scope.prefix, after=after)
+    watch = await store.watch(scope.prefix, after=after, only=_only(call, options))
     return _Opened(_run(call, options, scope, lines, initial, watch, after), watch)
+
+
+def _only(call: Call, options: ListOptions) -> Only | None:
+    """What spares a watch the events of other nodes' pods: the first field that has to have one value.
+
+    Not for custom kinds: their selectable fields change while watches run.
+    """
+    if options.fields.everything or call.resource.extra.get("custom"):
+        return None
+    for field in (*call.resource.strategy.selectable_fields, "metadata.name"):
+        value = options.fields.exact(field)
+        if value is not None:
+            return Only(call.store.codec.field(field), value)
+    return None
 
 
 async def _run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import ssl
@@ -20,17 +21,25 @@ MAX_LINE = 1024 * 1024
 READ_BUFFER = 1024 * 1024
 
 
-class HttpTransport:
-    """A pool of connections to one server, made at the first call."""
+CALLS = 16
+"""Calls at one time, each over a connection of its own; more wait. A TLS handshake costs both sides more than most calls."""
 
-    def __init__(self, access: Access) -> None:
+
+class HttpTransport:
+    """A pool of connections to one server, made at the first call; at most `calls` of them, and one for each stream."""
+
+    def __init__(self, access: Access, *, calls: int = CALLS) -> None:
         self.access = access
+        self._calls = asyncio.Semaphore(calls)
         self._session: aiohttp.ClientSession | None = None
         self._url = URL(access.server)
 
     async def call(self, request: Request) -> Response:
         with _reaching():
-            async with self._send(request, aiohttp.ClientTimeout(CALL_SECONDS, sock_connect=CONNECT_SECONDS)) as answer:
+            async with (
+                self._calls,
+                self._send(request, aiohttp.ClientTimeout(CALL_SECONDS, sock_connect=CONNECT_SECONDS)) as answer,
+            ):
                 return Response(answer.status, answer.headers, await answer.read())
 
     async def stream(self, request: Request) -> Stream:

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from setpoint.kit.clock import Clock
-from setpoint.storage.protocol import Lagged, Store, Unavailable
+from setpoint.storage.protocol import Lagged, Only, Record, Store, Unavailable
 from setpoint.testing.storage.rig import StoreRig, body, collect, settle
+
+
+def _letter(record: Record) -> str:
+    return "x" if b'"text":"x"' in record.value else ""
 
 
 class WatchConformance(StoreRig):
@@ -65,6 +69,17 @@ class WatchConformance(StoreRig):
             await store.create("pods/d/b", body("b"))
             await store.create("pods/d/a", body("a"))
             assert [event.key for event in await watch.next()] == ["pods/d/a"]
+
+    async def test_watch_of_one_value_is_spared_the_others(self, store: Store) -> None:
+        await store.create("pods/d/a", body("x"))
+        after = store.revision
+        async with await store.watch("pods/", after=after, only=Only(_letter, "x")) as watch:
+            await store.create("pods/d/b", body("y"))
+            moved = await store.update("pods/d/a", body("y"))
+            gone = await store.update("pods/d/b", body("x"))
+            events = await collect(watch, gone.revision)
+            assert {event.revision for event in events} >= {moved.revision, gone.revision}
+            assert watch.progress == gone.revision
 
     async def test_progress(self, store: Store) -> None:
         start = store.revision
