@@ -6,6 +6,7 @@ import errno
 import os
 import socket
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
 from setpoint.apiserver.request import Request, Response
-from setpoint.app import access, bootstrap, kubeconfig
+from setpoint.app import access, bootstrap, kubeconfig, shared
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
@@ -76,7 +77,10 @@ class ApiServer:
             await self._store.open()
         except StoreError as error:
             raise StartError(str(error)) from error
-        await ServiceAllocator(self._store).repair()
+        if self.options.on_etcd:
+            await shared.check_authority(self._objects, self.authority.pem, self.data.pki)
+        else:
+            await ServiceAllocator(self._store).repair()
         for follower in self.pipeline.followers:
             await follower.load()
         authorities = (self.authority, self.front_proxy)
@@ -100,6 +104,8 @@ class ApiServer:
         for follower in self.pipeline.followers:
             tasks.loop(type(follower).__name__, follower.run, clock=self._clock)
         tasks.start("default roles", self._default_roles())
+        if self.options.on_etcd:
+            tasks.loop("service repair", partial(ServiceAllocator(self._store).keep_repaired, self._clock), clock=self._clock)
 
     async def _default_roles(self) -> None:
         await self._clock.sleep(_ROLES_AFTER)
@@ -184,6 +190,8 @@ def make_store(options: Options, data: DataDir, clock: Clock) -> Store:
         from setpoint.storage.backends.memory import memory_store
 
         return memory_store(clock)
+    if options.on_etcd:
+        return shared.etcd(options, clock)
     from setpoint.storage.backends.sqlite import sqlite_store
 
     return sqlite_store(data.store, clock)

@@ -139,5 +139,10 @@ async def _find_or_create(
     except StatusError as error:
         if error.code != 404:
             raise
-        found = await client.create(resource, body, namespace)
+        try:
+            found = await client.create(resource, body, namespace)
+        except StatusError as taken:
+            if taken.code != 409:
+                raise
+            found = await client.get(resource, body["metadata"]["name"], namespace)  # another server made it first
     return found

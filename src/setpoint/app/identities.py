@@ -8,7 +8,9 @@ from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.pki import CLIENT, SERVER, KeyPair, Subject
 
 if TYPE_CHECKING:
+    from setpoint.apiserver.pki import Authority
     from setpoint.app.api_server import ApiServer
+    from setpoint.app.data_dir import DataDir
 
 CONTROLLER_MANAGER = "system:kube-controller-manager"
 SCHEDULER = "system:kube-scheduler"
@@ -31,10 +33,18 @@ def node_serving(server: ApiServer, name: str) -> KeyPair:
     return server.authority.issue(f"node-{name}", subject)
 
 
+def controllers_kubeconfigs(data: DataDir, authority: Authority, url: str) -> None:
+    """Kubeconfigs of controller manager and scheduler for the server at `url`."""
+    from setpoint.app import kubeconfig
+
+    for name, user_name in (("controller-manager", CONTROLLER_MANAGER), ("scheduler", SCHEDULER)):
+        pair = authority.issue(f"client-{name}", Subject(user_name))
+        kubeconfig.write(data.component_kubeconfig(name), kubeconfig.document(url, authority.certificate_file, pair, name))
+
+
 def write_component_kubeconfigs(server: ApiServer) -> None:
     """Kubeconfigs of the parts that run as processes of their own."""
-    server.component_kubeconfig("controller-manager", Subject(CONTROLLER_MANAGER))
-    server.component_kubeconfig("scheduler", Subject(SCHEDULER))
+    controllers_kubeconfigs(server.data, server.authority, server.url)
     for name in server.options.node_names:
         server.component_kubeconfig(name, Subject(node_user(name), (NODES,)))
         node_serving(server, name)

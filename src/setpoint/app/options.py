@@ -53,12 +53,34 @@ class Access(Struct, frozen=True):
     oidc: Oidc = Oidc()
 
 
+class Etcd(Struct, frozen=True):
+    """How etcd is reached: paths of PEM files, empty for none, and the key under which everything lies."""
+
+    ca_file: str = ""
+    certificate_file: str = ""
+    key_file: str = ""
+    prefix: str = "/registry"
+
+
+class Election(Struct, frozen=True):
+    """Whether controllers and scheduler run only while they hold their lease, and the lease's timing in seconds (Kubernetes').
+
+    `wanted` None: where several may run, which is on etcd and where they run alone.
+    """
+
+    wanted: bool | None = None
+    lease_seconds: float = 15.0
+    renew_seconds: float = 10.0
+    retry_seconds: float = 2.0
+
+
 class Options(Struct, frozen=True):
     """How a cluster on this machine is made.
 
     `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here;
     `pod_network` is auto (a network per pod, where root may make one) or host.
-    `kubernetes_version` is the minor whose kinds, versions and fields are served.
+    `kubernetes_version` is the minor whose kinds, versions and fields are served. `only` names the one part to run: apiserver,
+    or controllers (with the scheduler), for the API server at `server` (empty: the one of the data directory).
     """
 
     data_dir: Path
@@ -75,8 +97,22 @@ class Options(Struct, frozen=True):
     access: Access = field(default_factory=Access)
     controllers: bool = True
     scheduler: bool = True
+    only: str = ""
+    server: str = ""
+    etcd: Etcd = field(default_factory=Etcd)
+    election: Election = field(default_factory=Election)
     kubernetes_version: str = DEFAULT_MINOR
     timings: Timings = field(default_factory=Timings)
+
+    @property
+    def on_etcd(self) -> bool:
+        """Whether the store is an etcd, which other API servers may share."""
+        return self.store.startswith(("etcd://", "etcds://"))
+
+    @property
+    def elects(self) -> bool:
+        """Whether controllers and scheduler wait for their lease."""
+        return self.election.wanted if self.election.wanted is not None else self.on_etcd or self.only == "controllers"
 
     @property
     def node_names(self) -> tuple[str, ...]:

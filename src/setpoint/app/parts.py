@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -116,3 +116,29 @@ def scheduler(client: Client, clock: Clock) -> Runs:
     from setpoint.scheduler.scheduler import Scheduler
 
     return Scheduler(client, clock)
+
+
+def controllers_loop(options: Options, authority: Authority, client: Client, clock: Clock) -> Callable[[], Awaitable[None]]:
+    """The controller manager as a loop: at once, or whenever its lease is ours."""
+
+    def make() -> Runs:
+        return controller_manager(options, authority, client, clock)
+
+    if not options.elects:
+        return make().run
+    from setpoint.app.election import CONTROLLER_MANAGER, elected
+
+    return elected(CONTROLLER_MANAGER, make, client, clock, options.election)
+
+
+def scheduler_loop(options: Options, client: Client, clock: Clock) -> Callable[[], Awaitable[None]]:
+    """The scheduler as a loop: at once, or whenever its lease is ours."""
+
+    def make() -> Runs:
+        return scheduler(client, clock)
+
+    if not options.elects:
+        return make().run
+    from setpoint.app.election import SCHEDULER, elected
+
+    return elected(SCHEDULER, make, client, clock, options.election)

@@ -29,18 +29,36 @@ def connect(kubeconfig: Path, agent: str) -> tuple[Client, HttpTransport]:
 async def run_controllers(options: Options, stop: asyncio.Event) -> None:
     """Controllers and scheduler until `stop` is set."""
     from setpoint.apiserver.pki import Authority
-    from setpoint.scheduler.scheduler import Scheduler
 
     data, clock = DataDir(options.data_dir), RealClock()
     managing, manager_transport = connect(data.component_kubeconfig("controller-manager"), "kube-controller-manager")
     scheduling, scheduler_transport = connect(data.component_kubeconfig("scheduler"), "kube-scheduler")
-    manager = parts.controller_manager(options, Authority(data.pki), managing, clock)
-    scheduler = Scheduler(scheduling, clock)
+    loops = {
+        "controllers": parts.controllers_loop(options, Authority(data.pki), managing, clock),
+        "scheduler": parts.scheduler_loop(options, scheduling, clock),
+    }
     try:
-        await until_stopped(stop, {"controllers": manager.run, "scheduler": scheduler.run})
+        await until_stopped(stop, loops)
     finally:
         await manager_transport.close()
         await scheduler_transport.close()
+
+
+async def run_controllers_alone(options: Options, stop: asyncio.Event) -> None:
+    """Controllers and scheduler for an API server that is there or comes; raises StartError where nothing says which."""
+    from setpoint.apiserver.pki import Authority
+    from setpoint.app.identities import controllers_kubeconfigs
+    from setpoint.app.say import say
+
+    data = DataDir(options.data_dir)
+    if options.server:
+        if not (data.pki / "ca.key").exists():
+            raise StartError(f"{data.pki} holds no CA: copy ca.crt and ca.key there from the API server's machine")
+        controllers_kubeconfigs(data, Authority(data.pki), options.server)
+    elif not data.component_kubeconfig("scheduler").exists():
+        raise StartError(f"no API server has run on {data.root}: give --server, or start one there with --only apiserver")
+    say("controllers and scheduler: each works while it holds its lease" if options.elects else "controllers and scheduler")
+    await run_controllers(options, stop)
 
 
 async def run_node(name: str, options: Options, stop: asyncio.Event) -> None:

@@ -24,14 +24,19 @@ _START_SECONDS = 60.0
 
 
 def foreground(options: Options, log_level: str) -> None:
-    """Run the cluster until SIGINT or SIGTERM."""
+    """Run the cluster, or its one part that is asked for, until SIGINT or SIGTERM."""
     logs.configure(log_level)
     data = DataDir(options.data_dir)
     data.prepare()
-    _refuse_second(data)
-    pids.claim(data.pid_file("up"))
+    place = "controllers" if options.only == "controllers" else "up"
+    _refuse_second(data, place)
+    pids.claim(data.pid_file(place))
     try:
-        if options.split:
+        if options.only == "controllers":
+            from setpoint.app.remote import run_controllers_alone
+
+            _run(lambda stop: run_controllers_alone(options, stop))
+        elif options.split:
             from setpoint.app.split import run_split
 
             _run(lambda stop: run_split(options, log_level, started_at(), stop))
@@ -40,7 +45,7 @@ def foreground(options: Options, log_level: str) -> None:
 
             _run(lambda stop: run_single(options, started_at(), stop))
     finally:
-        pids.release(data.pid_file("up"))
+        pids.release(data.pid_file(place))
 
 
 def component(name: str, data_dir: Path, log_level: str) -> None:
@@ -104,8 +109,8 @@ def started_at() -> float:
     return time.time() - processes.age()
 
 
-def _refuse_second(data: DataDir) -> None:
-    if (other := pids.holder(data.pid_file("up"))) is not None:
+def _refuse_second(data: DataDir, place: str = "up") -> None:
+    if (other := pids.holder(data.pid_file(place))) is not None:
         raise StartError(f"data directory {data.root} is in use by process {other.pid}")
 
 

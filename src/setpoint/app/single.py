@@ -42,6 +42,8 @@ async def run_single(options: Options, started_at: float, stop: asyncio.Event) -
             await asyncio.sleep(_BEGIN)
             await server.start()
             server.follow(tasks)
+            if options.only:
+                identities.write_component_kubeconfigs(server)
             tasks.start("loop lag", looplag.watch())
             registered = start_nodes(tasks, server, clock, templates)
             start_loops(tasks, server, clock)
@@ -62,11 +64,10 @@ def start_loops(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
     options = server.options
     if options.controllers:
         client = server.client(identities.user(identities.CONTROLLER_MANAGER), "kube-controller-manager")
-        manager = parts.controller_manager(options, server.authority, client, clock)
-        tasks.loop("controllers", manager.run, clock=clock)
+        tasks.loop("controllers", parts.controllers_loop(options, server.authority, client, clock), clock=clock)
     if options.scheduler:
         client = server.client(identities.user(identities.SCHEDULER), "kube-scheduler")
-        tasks.loop("scheduler", parts.scheduler(client, clock).run, clock=clock)
+        tasks.loop("scheduler", parts.scheduler_loop(options, client, clock), clock=clock)
 
 
 def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock, templates: Mapping[str, Template]) -> list[asyncio.Event]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from setpoint.app.data_dir import default_data_dir
-from setpoint.app.options import DEFAULT_MINOR, Access, Oidc, Options, StartError, Timings
+from setpoint.app.options import DEFAULT_MINOR, Access, Election, Etcd, Oidc, Options, StartError, Timings
 
 if TYPE_CHECKING:
     import typer
@@ -32,7 +32,19 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     nodes: Annotated[int, typer.Option(min=0, help="How many nodes run on this machine.")] = 1,
     runtime: Annotated[str, typer.Option(help="process or simulated.")] = "process",
     pod_network: Annotated[str, typer.Option(help="auto (a network per pod where root may make one) or host.")] = "auto",
-    store: Annotated[str, typer.Option(help="sqlite or memory.")] = "sqlite",
+    store: Annotated[str, typer.Option(help="sqlite, memory, or etcd://host:port[,host:port…].")] = "sqlite",
+    etcd_cafile: Annotated[str, typer.Option(help="CA of etcd's servers; TLS.", show_default=False)] = "",
+    etcd_certfile: Annotated[str, typer.Option(help="Client certificate for etcd.", show_default=False)] = "",
+    etcd_keyfile: Annotated[str, typer.Option(help="Its key.", show_default=False)] = "",
+    etcd_prefix: Annotated[str, typer.Option(help="What keys in etcd begin with.")] = "/registry",
+    only: Annotated[str, typer.Option(help="The one part to run: apiserver or controllers.", show_default=False)] = "",
+    server: Annotated[str, typer.Option(help="API server for --only controllers.", show_default=False)] = "",
+    leader_elect: Annotated[
+        bool | None, typer.Option(help="Controllers wait for a lease.  [default: on etcd]", show_default=False)
+    ] = None,
+    leader_elect_lease_duration: Annotated[float, typer.Option(help="Seconds until a silent leader is replaced.")] = 15,
+    leader_elect_renew_deadline: Annotated[float, typer.Option(help="Seconds until a leader that cannot renew gives up.")] = 10,
+    leader_elect_retry_period: Annotated[float, typer.Option(help="Seconds between two tries.")] = 2,
     split: Annotated[bool, typer.Option("--split", help="One process per part instead of one for all.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Return once it is ready; end it with `setpoint down`.")] = False,
     token_auth_file: Annotated[
@@ -72,7 +84,14 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         raise StartError(f"--port {port}: choose 0 to 65535")
     _check(runtime, ("process", "simulated"), "--runtime")
     _check(pod_network, ("auto", "host"), "--pod-network")
-    _check(store, ("sqlite", "memory"), "--store")
+    if not store.startswith(("etcd://", "etcds://")):
+        _check(store, ("sqlite", "memory", "etcd://…"), "--store")
+    if only:
+        _check(only, ("apiserver", "controllers"), "--only")
+    if not leader_elect_lease_duration > leader_elect_renew_deadline > leader_elect_retry_period > 0:
+        raise StartError(
+            "--leader-elect-lease-duration must be above --leader-elect-renew-deadline, and that above the retry period"
+        )
     if kubernetes_version != DEFAULT_MINOR:
         _check(kubernetes_version, _minors(), "--kubernetes-version")
     options = Options(
@@ -81,7 +100,18 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         port=port,
         kubeconfig=kubeconfig.absolute() if kubeconfig else None,
         merge=merge,
-        nodes=nodes,
+        nodes=0 if only else nodes,
+        controllers=only != "apiserver",
+        scheduler=only != "apiserver",
+        only=only,
+        server=server,
+        etcd=Etcd(
+            ca_file=_absolute(etcd_cafile),
+            certificate_file=_absolute(etcd_certfile),
+            key_file=_absolute(etcd_keyfile),
+            prefix=etcd_prefix,
+        ),
+        election=Election(leader_elect, leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period),
         runtime=runtime,
         pod_network=pod_network,
         store=store,
@@ -149,6 +179,10 @@ def component(
     from setpoint.app import run
 
     run.component(name, (data_dir or default_data_dir()).absolute(), log_level)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path else ""
 
 
 def _minors() -> tuple[str, ...]:

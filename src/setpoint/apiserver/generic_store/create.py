@@ -72,7 +72,9 @@ async def _create(
     release = await begin(store, "begin_create", context, obj, None)
     try:
         record = await _write(store, context, obj)
-    except Exception:  # after a cancellation the write may still happen, and then needs what it took
+    except protocol.Uncertain:  # it may have been written, and then needs what it took; so it does after a cancellation
+        raise
+    except Exception:
         await release(success=False)
         raise
     await release(success=not context.dry_run)

@@ -184,7 +184,9 @@ async def _write(store: GenericStore, context: Context, obj: Object, old: Object
         record = await store.store.update(
             current.key, store.codec.encoder(store.strategy, obj), expect=expect, ttl=store.resource.extra.get("ttl", 0)
         )
-    except Exception:  # after a cancellation the write may still happen, and then needs what it took
+    except protocol.Uncertain:  # it may have been written, and then needs what it took; so it does after a cancellation
+        raise
+    except Exception:
         await release(success=False)
         raise
     await release(success=True)

@@ -12,6 +12,7 @@ import ipaddress
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -19,19 +20,20 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from setpoint.api.machinery.status import FieldError, StatusError, internal_error, invalid, invalid_object
-from setpoint.kit.clock import rfc3339
+from setpoint.kit.clock import Clock, rfc3339
 from setpoint.registry import formats
 from setpoint.registry.resource import ServedResource
 from setpoint.registry.service import needs
 from setpoint.registry.service.needs import NONE
 from setpoint.registry.strategy import Context, Object
-from setpoint.storage.protocol import Encoded, Exists, NotFound, Store
+from setpoint.storage.protocol import Conflict, Encoded, Exists, NotFound, Store
 
 ADDRESSES = "ipaddresses.networking.k8s.io"
 PORTS = "servicenodeports"
 TAKEN_ADDRESS = "provided IP is already allocated"
 TAKEN_PORT = "provided port is already allocated"
 _ATTEMPTS = 64
+_REPAIR_SECONDS = 180.0
 _MANAGED = b'"ipaddress.kubernetes.io/managed-by":"ipallocator.k8s.io"'
 
 End = Callable[..., Awaitable[None]]
@@ -76,15 +78,35 @@ class ServiceAllocator:
 
     async def repair(self) -> int:
         """Give back what no Service has, and tell how many that were. To be called while nobody writes."""
+        lost = await self._lost()
+        await self._release(list(lost))
+        return len(lost)
+
+    async def keep_repaired(self, clock: Clock) -> None:
+        """The same for ever, while this and other servers write: what is given back has been lost for longer than any request
+        may take.
+        """
+        before: dict[str, int] = {}
+        while True:
+            lost = await self._lost()
+            for key, revision in lost.items():
+                if before.get(key) == revision:
+                    with suppress(NotFound, Conflict):
+                        await self._store.delete(key, expect=revision)
+            before = lost
+            await clock.sleep(_REPAIR_SECONDS)
+
+    async def _lost(self) -> dict[str, int]:
+        """What is held and no Service has, with its revisions. What is held is read first: a Service follows what it holds."""
+        held = {record.key: record.revision for record in (await self._store.list(f"{PORTS}/")).records}
+        for record in (await self._store.list(f"{ADDRESSES}/")).records:
+            if _MANAGED in record.value:
+                held[record.key] = record.revision
         needed: set[str] = set()
         for record in (await self._store.list("services/")).records:
             spec = orjson.loads(record.value).get("spec") or {}
             needed.update(map(_address_key, _addresses(spec)), map(_port_key, _node_ports(spec)))
-        held = [record.key for record in (await self._store.list(f"{PORTS}/")).records]
-        held += [record.key for record in (await self._store.list(f"{ADDRESSES}/")).records if _MANAGED in record.value]
-        lost = [key for key in held if key not in needed]
-        await self._release(lost)
-        return len(lost)
+        return {key: revision for key, revision in held.items() if key not in needed}
 
     async def _begin(self, context: Context, obj: Object, old: Mapping[str, Any]) -> End:
         holding = _Holding(obj, context.now, context.dry_run)
