@@ -18,7 +18,9 @@ from msgspec import Struct
 from multidict import CIMultiDict
 
 from setpoint.api.machinery.status import StatusError
+from setpoint.api.machinery.user import ANONYMOUS
 from setpoint.apiserver import answers
+from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget
 from setpoint.apiserver.connection import (
     BODY_TIMEOUT,
     HEADER_TIMEOUT,
@@ -26,6 +28,7 @@ from setpoint.apiserver.connection import (
     MAX_HEADER,
     STALLED_WRITE,
     Server,
+    address_of,
     compressed,
     too_large,
     too_late,
@@ -99,8 +102,18 @@ class Protocols(web.Server):
         try:
             request = await self._request(carried)
         except StatusError as error:
-            headers = _lower(carried)
-            return _answer(answers.error_answer(Request(carried.method, carried.path, headers=headers), error))
+            return _answer(self._refusal(carried, error))
+        try:
+            return await self._answered(carried, request)
+        finally:
+            if len(request.body) > SMALL_BODY:
+                self._pipeline.bodies.give_back(len(request.body))
+
+    def _refusal(self, carried: web.BaseRequest, error: StatusError) -> Response:
+        request = Request(carried.method, carried.path, headers=_lower(carried), target=carried.raw_path, peer=_address(carried))
+        return self._pipeline.refusal(request, error) if error.code == 401 else answers.error_answer(request, error)
+
+    async def _answered(self, carried: web.BaseRequest, request: Request) -> web.StreamResponse:
         response = await self._pipeline.handle(request)
         if response.stream is not None:
             return await self._stream(carried, response, response.stream)
@@ -121,9 +134,11 @@ class Protocols(web.Server):
             path=path,
             query=parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
             headers=headers,
-            body=await _body(carried) if carried.body_exists else b"",
+            body=await _body(carried, self._pipeline.bodies, stranger=user is ANONYMOUS) if carried.body_exists else b"",
             user=user,
             carrier=Carrier(carried),
+            target=carried.raw_path,
+            peer=_address(carried),
         )
 
     async def _stream(self, carried: web.BaseRequest, response: Response, stream: AsyncIterator[bytes]) -> web.StreamResponse:
@@ -182,27 +197,39 @@ class _Connection(RequestHandler):
         return _no_http(400, ": missing required Host header" if "'Host'" in text else "")
 
 
-async def _body(carried: web.BaseRequest) -> bytes:
-    """The whole body; raises StatusError 413 beyond MAX_BODY, 408 when it does not arrive in time, 400 when it breaks off."""
+async def _body(carried: web.BaseRequest, budget: BodyBudget, *, stranger: bool) -> bytes:
+    """The whole body; raises StatusError 413 beyond MAX_BODY, 408 when it does not arrive in time, 400 when it breaks off.
+
+    A big one is held in `budget` (429 when it does not fit), to be given back when the request is done.
+    """
     if (carried.content_length or 0) > MAX_BODY:
         raise too_large()
     if carried.headers.get("Expect", "").lower() == "100-continue":
         await carried.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         carried.writer.output_size = 0  # nothing of the answer itself
-    pieces: list[bytes] = []
-    size = 0
+    body = bytearray()
+    held = 0
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
             while piece := await carried.content.readany():
-                size += len(piece)
-                if size > MAX_BODY:
+                body += piece
+                if len(body) > MAX_BODY:
                     raise too_large()
-                pieces.append(piece)
-    except TimeoutError:
-        raise too_late() from None
-    except (ValueError, ConnectionError, web.RequestPayloadError) as error:
-        raise StatusError(400, "BadRequest", f"cannot read the request body: {error}") from error
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+                if len(body) > SMALL_BODY:
+                    budget.take(len(body) - held, stranger=stranger)
+                    held = len(body)
+    except BaseException as error:
+        budget.give_back(held)
+        if isinstance(error, TimeoutError):
+            raise too_late() from None
+        if isinstance(error, ValueError | ConnectionError | web.RequestPayloadError):
+            raise StatusError(400, "BadRequest", f"cannot read the request body: {error}") from error
+        raise
+    return bytes(body)
+
+
+def _address(carried: web.BaseRequest) -> str:
+    return address_of(carried.transport) if carried.transport is not None else ""
 
 
 def _no_http(code: int, reason: str = "") -> web.Response:

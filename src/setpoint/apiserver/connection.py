@@ -14,9 +14,10 @@ from typing import Protocol
 from urllib.parse import parse_qs, unquote
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver import answers, heads
+from setpoint.api.machinery.user import ANONYMOUS, UserInfo
+from setpoint.apiserver import heads
 from setpoint.apiserver.authentication.certificates import Peer
+from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget
 from setpoint.apiserver.request import Request, Response, error_response
 from setpoint.kit import logs
 
@@ -36,6 +37,10 @@ class Server(Protocol):
     """What a connection needs of its server."""
 
     connections: set[Connection]
+    bodies: BodyBudget
+
+    def refusal(self, request: Request, error: StatusError) -> Response:
+        """The answer to who did not prove who they are."""
 
     async def user_of(self, path: str, headers: Mapping[str, str], peer: Peer | None) -> UserInfo:
         """Who asks; raises StatusError 401."""
@@ -63,6 +68,9 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._streaming = False
         self._peer: Peer | None = None
+        self._address = ""
+        self._user: UserInfo | None = None  # known before the body is there
+        self._held = 0  # bytes of the body that count against the server's budget
         self._writable: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self.idle_since: float | None = loop.time()
@@ -72,7 +80,9 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # a server's transports read and write
         self._peer = self._server.peer_of(transport)
+        self._address = address_of(transport)
         self._server.connections.add(self)
+        self._deadline = self._loop.call_later(HEADER_TIMEOUT, self.close)
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -92,6 +102,8 @@ class Connection(asyncio.Protocol):
             self._writable.exception()  # seen: whoever waited may have been cancelled, and nobody is left to look
         if self._streaming:
             self.end_stream()
+        if self._task is None:
+            self._give_back()
 
     def pause_writing(self) -> None:
         if self._writable is None:
@@ -137,7 +149,9 @@ class Connection(asyncio.Protocol):
         if head is None:
             return
         if len(self._buffer) < head.length:
-            if self._deadline is None:
+            if head.length > SMALL_BODY and self._user is None:
+                self._task = self._loop.create_task(self._ask(head))
+            elif self._deadline is None:
                 self._deadline = self._loop.call_later(BODY_TIMEOUT, self._refuse, too_late())
             return
         self._arrived()
@@ -147,6 +161,33 @@ class Connection(asyncio.Protocol):
         self.idle_since = None
         # the task's life is this connection's, which ends it; a group per server would cost every request two callbacks
         self._task = self._loop.create_task(self._serve(head, body))
+
+    async def _ask(self, head: heads.Head) -> None:
+        """Find out, before a big body is read, who sends it, and whether there is room for it."""
+        request = self._request(head, b"")
+        try:
+            self._user = await self._server.user_of(request.path, head.headers, self._peer)
+            self._server.bodies.take(head.length, stranger=self._user is ANONYMOUS)
+            self._held = head.length
+        except StatusError as error:
+            answer = self._server.refusal(request, error) if self._user is None else error_response(error)
+            self._write(answer, head_only=False, keep=False)
+            self.close()
+            return
+        finally:
+            self._task = None
+        if self._transport is None:
+            self._give_back()
+            return
+        self._transport.resume_reading()
+        self._advance()
+
+    def _give_back(self) -> None:
+        """The request's body is no more."""
+        self._user = None
+        if self._held:
+            self._server.bodies.give_back(self._held)
+            self._held = 0
 
     def _parse(self) -> bool:
         """Take a head off the buffer; False when there is none, or the connection is another's now."""
@@ -205,6 +246,8 @@ class Connection(asyncio.Protocol):
     def _done(self, *, keep: bool) -> None:
         self._task = None
         self.idle_since = self._loop.time()
+        if self._user is not None:
+            self._give_back()
         if not keep:
             self.close()
         elif self._transport is not None:
@@ -214,11 +257,11 @@ class Connection(asyncio.Protocol):
 
     async def _answer(self, head: heads.Head, body: bytes) -> bool:
         """Write the answer; tell whether the connection can be used again."""
-        request = _request(head, body)
+        request = self._request(head, body)
         try:
-            request.user = await self._server.user_of(request.path, head.headers, self._peer)
+            request.user = self._user or await self._server.user_of(request.path, head.headers, self._peer)
         except StatusError as error:
-            refusal = answers.error_answer(request, error)
+            refusal = self._server.refusal(request, error)
             return self._write(refusal, head_only=head.method == "HEAD", keep=head.keep)
         response = await self._server.handle(request)
         if response.stream is not None:
@@ -228,6 +271,18 @@ class Connection(asyncio.Protocol):
         if self._writable is not None:
             await self._writable_again()
         return alive
+
+    def _request(self, head: heads.Head, body: bytes) -> Request:
+        path, _, query = head.target.partition("?")
+        return Request(
+            method=head.method,
+            path=unquote(path) if "%" in path else path,
+            query=parse_qs(query, keep_blank_values=True) if query else {},
+            headers=head.headers,
+            body=body,
+            target=head.target,
+            peer=self._address,
+        )
 
     def _write(self, response: Response, *, head_only: bool, keep: bool) -> bool:
         transport = self._transport
@@ -277,15 +332,10 @@ class Connection(asyncio.Protocol):
         await writable
 
 
-def _request(head: heads.Head, body: bytes) -> Request:
-    path, _, query = head.target.partition("?")
-    return Request(
-        method=head.method,
-        path=unquote(path) if "%" in path else path,
-        query=parse_qs(query, keep_blank_values=True) if query else {},
-        headers=head.headers,
-        body=body,
-    )
+def address_of(transport: asyncio.BaseTransport) -> str:
+    """The address at the other end; empty where it has none."""
+    name = transport.get_extra_info("peername")
+    return str(name[0]) if isinstance(name, tuple) else ""
 
 
 def _headers(response: Response) -> list[tuple[str, str]]:

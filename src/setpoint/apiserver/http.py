@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakSet
 
+from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver import answers, bounds
 from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.connection import Connection, finished
 from setpoint.apiserver.pki import KeyPair
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 _IDLE = 180.0  # seconds after which an unused connection is closed
 _SWEEP = 60.0
+_HANDSHAKE = 10.0  # seconds in which TLS must be agreed upon
+_ROOM = 20  # of so many connections one is closed to make room, the longest unused first
+_UNUSED = 5.0  # seconds after which an unused connection may have to make room
 
 
 class Handler(Protocol):
@@ -43,11 +49,30 @@ class Peers(Protocol):
     def peer(self, peercert: Mapping[str, Any] | None, ssl_object: Any) -> Peer | None: ...
 
 
-class HttpServer:
-    """Serves one pipeline on one address. `start` returns once connections are accepted; `stop` ends them all."""
+#: answers a request whose sender did not prove who they are
+Refuse = Callable[[Request, StatusError], Response]
 
-    def __init__(self, pipeline: Handler, authenticator: Authenticator, peers: Peers | None = None) -> None:
+
+class HttpServer:
+    """Serves one pipeline on one address. `start` returns once connections are accepted; `stop` ends them all.
+
+    Of `limit` connections the unused ones make room for new ones; when all are in use, new ones are closed at once.
+    """
+
+    def __init__(
+        self,
+        pipeline: Handler,
+        authenticator: Authenticator,
+        peers: Peers | None = None,
+        *,
+        limit: int = 0,
+        refusal: Refuse = answers.error_answer,
+    ) -> None:
         self.connections: set[Connection] = set()
+        self.bodies = bounds.BodyBudget()
+        self.refusal = refusal
+        self.limit = limit
+        self._accepted: WeakSet[Connection] = WeakSet()  # those whose handshake goes on, too
         self.handle = pipeline.handle
         self.user_of = authenticator.authenticate
         self._peers = peers
@@ -58,9 +83,35 @@ class HttpServer:
     async def start(self, host: str, port: int, context: ssl.SSLContext | None) -> int:
         """Listen; returns the port. Raises OSError when the address is taken."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Connection(self, loop), host, port, ssl=context, backlog=1024)
+        self.limit = self.limit or bounds.connections()
+        handshake = None if context is None else _HANDSHAKE
+        self._server = await loop.create_server(
+            lambda: self._accept(loop), host, port, ssl=context, backlog=1024, ssl_handshake_timeout=handshake
+        )
         self._sweeping = loop.call_later(_SWEEP, self._sweep)
         return int(self._server.sockets[0].getsockname()[1])
+
+    def _accept(self, loop: asyncio.AbstractEventLoop) -> asyncio.Protocol:
+        """The protocol of a new connection."""
+        if self.open() >= self.limit and not self._make_room(loop.time()):
+            bounds.REFUSED.labels().inc()
+            return _Unwanted()
+        connection = Connection(self, loop)
+        self._accepted.add(connection)
+        return connection
+
+    def open(self) -> int:
+        """How many connections there are."""
+        return len(self._accepted) + (len(self._protocols.connections) if self._protocols is not None else 0)
+
+    def _make_room(self, now: float) -> bool:
+        """Close some of the connections that nobody uses; tell whether there were any."""
+        unused = [each for each in self.connections if each.idle_since is not None and now - each.idle_since > _UNUSED]
+        unused.sort(key=lambda each: each.idle_since or 0.0)
+        for connection in unused[: len(self.connections) // _ROOM + 1]:
+            self._accepted.discard(connection)
+            connection.close()
+        return bool(unused)
 
     async def stop(self, grace: float = 1.0) -> None:
         """Accept no more, give requests `grace` seconds, then cut what is left."""
@@ -104,6 +155,13 @@ class HttpServer:
             if connection.idle_since is not None and loop.time() - connection.idle_since > _IDLE:
                 connection.close()
         self._sweeping = loop.call_later(_SWEEP, self._sweep)
+
+
+class _Unwanted(asyncio.Protocol):
+    """A connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
 
 
 def server_context(pair: KeyPair, client_cas: Sequence[str]) -> ssl.SSLContext:

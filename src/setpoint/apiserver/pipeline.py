@@ -210,7 +210,8 @@ class Pipeline:
             response = answers.error_answer(request, _timed_out(), warnings)
         except Exception as error:  # the one place where a request's unexpected errors end
             log.exception("request failed", method=request.method, path=request.path)
-            response = answers.error_answer(request, internal_error(str(error) or type(error).__name__), warnings)
+            info.panic = str(error) or type(error).__name__
+            response = answers.error_answer(request, internal_error(info.panic), warnings)
         seconds = self.clock.monotonic() - started
         if info.flow is not None:
             response.headers = info.flow.headers(response.headers)
@@ -236,6 +237,9 @@ class Pipeline:
     async def _authorized(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
         if self.authorizer is not None:
             await self.authorizer.authorize(request, info)
+            if self.audit is not None:
+                request.annotations.setdefault("authorization.k8s.io/decision", "allow")
+                request.annotations.setdefault("authorization.k8s.io/reason", "")
         if not info.is_resource or not self.router.knows(info.group):
             return await self._mounted(request)
         target = self.router.target(request, info)

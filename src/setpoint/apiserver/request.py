@@ -32,6 +32,9 @@ class Request(Struct):
     impersonated: Any = None
     #: what admission adds to the audit log
     annotations: dict[str, str] = field(default_factory=dict)
+    #: the path and query as the client sent them, and its address; empty for a request of this process
+    target: str = ""
+    peer: str = ""
 
     def parameter(self, name: str, default: str = "") -> str:
         """The first value of a query parameter."""

@@ -46,6 +46,8 @@ class RequestInfo(Struct):
     old_watch: bool = False
     #: how flow control classified the request (`flow_control.control.Flow`)
     flow: Any = None
+    #: the unexpected error that ended the request
+    panic: str = ""
     #: the one object that the field selector of a list or watch names, which authorisation takes for its name
     selected: str = ""
     #: the selectors of a list, watch or deletecollection; None where there is none or where it cannot be read

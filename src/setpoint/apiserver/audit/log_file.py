@@ -1,0 +1,160 @@
+"""The audit log's file: lines go to a bounded buffer and from there, by a thread, to the disk. The event loop never waits for it.
+
+When the buffer is full (`CAPACITY` lines or `MOST_BYTES`), new lines are dropped, counted
+(`apiserver_audit_error_total`) and reported once per second: the server goes on. The file has mode 0600. When it would grow
+beyond its size it is renamed to `<name>-<time>.<ext>` and begun anew; old ones go by number and by age.
+Source: apiserver `plugin/pkg/audit/log`, and the library lumberjack, for names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+from msgspec import Struct
+
+from setpoint.kit import logs, metrics
+
+log = logs.get_logger("apiserver.audit")
+
+CAPACITY = 10_000  # lines, as kube-apiserver's --audit-log-batch-buffer-size
+MOST_BYTES = 64 * 1024 * 1024
+_BATCH = 400  # lines per write
+_DEFAULT_SIZE = 100  # MiB
+_DAY = 86_400.0
+_EVENTS = metrics.counter("apiserver_audit_event_total", "Audit events made.")
+_DROPPED = metrics.counter("apiserver_audit_error_total", "Audit events that were not written.", ("plugin",))
+
+
+class Rotation(Struct, frozen=True):
+    """`megabytes` per file (0: a hundred), so many old files, none older than so many `days` (0: no limit)."""
+
+    megabytes: int = 0
+    backups: int = 0
+    days: int = 0
+
+
+class LogFile:
+    """Writes lines to `path`, or to standard output where it is `-`."""
+
+    def __init__(self, path: str, rotation: Rotation) -> None:
+        self._path = None if path == "-" else Path(path)
+        self._rotation = rotation
+        self._limit = (rotation.megabytes or _DEFAULT_SIZE) * 1024 * 1024
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        self._thread: Thread | None = None
+        self._file = -1
+        self._size = 0
+        # Two numbers each, so that loop and thread need no lock: one only writes the first, the other the second.
+        self._sent = self._written = self._sent_bytes = self._written_bytes = 0
+        self._told = 0.0
+        self.dropped = 0
+
+    def open(self) -> None:
+        """Open the file and begin to write. Raises OSError."""
+        if self._path is not None:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._open()
+        self._thread = Thread(target=self._write, name="audit-log", daemon=True)
+        self._thread.start()
+
+    async def close(self) -> None:
+        """Write what is buffered, then stop."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._lines.put(None)
+        await asyncio.to_thread(thread.join)
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def put(self, line: bytes) -> None:
+        """Take one line (with its end); drop it if there is no room. Never waits."""
+        _EVENTS.labels().inc()
+        if self._sent - self._written >= CAPACITY or self._sent_bytes - self._written_bytes > MOST_BYTES:
+            self._drop(1)
+            return
+        self._sent += 1
+        self._sent_bytes += len(line)
+        self._lines.put(line)
+
+    def _drop(self, lines: int) -> None:
+        self.dropped += lines
+        _DROPPED.labels("log").inc(lines)
+        if (now := time.monotonic()) - self._told > 1.0:
+            self._told = now
+            log.warning("audit events are lost", total=self.dropped, buffer=CAPACITY)
+
+    # --- in the thread
+
+    def _write(self) -> None:
+        while (first := self._lines.get()) is not None:
+            batch, ended = [first], False
+            try:
+                while len(batch) < _BATCH:
+                    line = self._lines.get_nowait()
+                    if line is None:
+                        ended = True
+                        break
+                    batch.append(line)
+            except Empty:
+                pass
+            self._put_down(batch)
+            if ended:
+                return
+
+    def _put_down(self, batch: Sequence[bytes]) -> None:
+        data = b"".join(batch)
+        try:
+            self._append(data)
+        except OSError as error:
+            log.warning("the audit log cannot be written", error=error.strerror, lines=len(batch))
+            _DROPPED.labels("log").inc(len(batch))
+        self._written += len(batch)
+        self._written_bytes += len(data)
+
+    def _append(self, data: bytes) -> None:
+        if self._path is None:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return
+        if self._size and self._size + len(data) > self._limit:
+            self._rotate(self._path)
+        view = memoryview(data)
+        while view:
+            written = os.write(self._file, view)
+            self._size += written
+            view = view[written:]
+
+    def _open(self) -> None:
+        if self._path is None:
+            return
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        status = os.fstat(self._file)
+        if stat.S_IMODE(status.st_mode) & 0o077 and stat.S_ISREG(status.st_mode):
+            os.fchmod(self._file, 0o600)
+        self._size = status.st_size
+
+    def _rotate(self, path: Path) -> None:
+        at = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
+        os.close(self._file)
+        path.rename(path.with_name(f"{path.stem}-{at}{path.suffix}"))
+        self._open()
+        self._remove_old(path)
+
+    def _remove_old(self, path: Path) -> None:
+        old = sorted(path.parent.glob(f"{path.stem}-*T*{path.suffix}"), reverse=True)
+        oldest = time.time() - self._rotation.days * _DAY
+        for number, backup in enumerate(old):
+            too_many = self._rotation.backups and number >= self._rotation.backups
+            if too_many or (self._rotation.days and backup.stat().st_mtime < oldest):
+                backup.unlink(missing_ok=True)

@@ -1,0 +1,321 @@
+"""The events of one request: received, answered (or begun to be, where the answer goes on for long), done.
+
+Source: apiserver `endpoints/filters/audit.go`, `authn_audit.go`, `audit/request.go`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+import orjson
+
+from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.audit.policy import (
+    COMPLETE,
+    LEVELS,
+    NONE,
+    PANIC,
+    RECEIVED,
+    REQUEST,
+    REQUEST_RESPONSE,
+    STARTED,
+    Policy,
+    Verdict,
+)
+from setpoint.apiserver.pipeline import Serve
+from setpoint.apiserver.request import Request, Response
+from setpoint.apiserver.routing import RequestInfo
+from setpoint.kit.clock import Clock, rfc3339_micro
+
+HEADER = "Audit-Id"  # as Go writes Audit-ID
+_MOST_AGENT = 1024  # characters of a User-Agent
+_LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
+_CLOSED_EARLY = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
+_STATUS_FIELDS = ("status", "message", "reason", "details")
+_DENIED = "forbid"
+_DECISION = "authorization.k8s.io/decision"
+
+Decode = Callable[[Request, RequestInfo], Any]
+
+
+class Sink(Protocol):
+    """Where events go."""
+
+    def put(self, line: bytes) -> None:
+        """Take an event as a line; never waits."""
+
+
+class Recorder:
+    """A `pipeline.Audit`. `decode` reads bodies that are no JSON."""
+
+    def __init__(self, policy: Policy, sink: Sink, clock: Clock, decode: Decode) -> None:
+        self._policy = policy
+        self._sink = sink
+        self._clock = clock
+        self._decode = decode
+
+    async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response:
+        """Serve a request by `rest`, and record it as the policy says."""
+        identity = request.headers.get("audit-id") or str(uuid4())
+        verdict = self._policy.judge(request.user, info)
+        if verdict.level == NONE:
+            response = await rest(request, info)
+            response.headers = {HEADER: identity, **response.headers}
+            return response
+        record = _Record(self, request, info, verdict, identity)
+        record.write(RECEIVED)
+        try:
+            response = await rest(request, info)
+        except asyncio.CancelledError:
+            record.event["responseStatus"] = _CLOSED_EARLY
+            record.write(COMPLETE)
+            raise
+        response.headers = {HEADER: identity, **response.headers}
+        record.answered(response)
+        if response.stream is not None:
+            response.stream = _Followed(response.stream, record)
+        else:
+            record.write(PANIC if info.panic else COMPLETE)
+        return response
+
+    def refused(self, request: Request, info: RequestInfo, response: Response) -> None:
+        """Record a request whose sender did not prove who they are."""
+        verdict = self._policy.judge(None, info)
+        if verdict.level == NONE:
+            return
+        record = _Record(self, request, info, verdict, request.headers.get("audit-id") or str(uuid4()))
+        record.event["user"] = {}
+        record.event["responseStatus"] = {
+            "metadata": {},
+            "status": "Failure",
+            "message": "Authentication attempt failed",
+            "code": response.status,
+        }
+        response.headers = {HEADER: record.event["auditID"], **response.headers}
+        record.write(COMPLETE)
+
+    def put(self, event: Mapping[str, Any]) -> None:
+        self._sink.put(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+
+    def now(self) -> str:
+        return rfc3339_micro(self._clock.now())
+
+    def body(self, request: Request, info: RequestInfo) -> Any:
+        """A request's body as JSON; None where it is nothing of the kind."""
+        media = request.headers.get("content-type", "").partition(";")[0].strip()
+        if media.endswith("json") or not media:
+            try:
+                return orjson.loads(request.body)
+            except orjson.JSONDecodeError:
+                return None
+        return self._decode(request, info)
+
+
+class _Record:
+    """One request's event, as far as it is known; it is written at each stage."""
+
+    def __init__(self, recorder: Recorder, request: Request, info: RequestInfo, verdict: Verdict, identity: str) -> None:
+        self._recorder = recorder
+        self._request = request
+        self._info = info
+        self._verdict = verdict
+        self._received = recorder.now()
+        self.event: dict[str, Any] = {
+            "kind": "Event",
+            "apiVersion": "audit.k8s.io/v1",
+            "level": LEVELS[verdict.level],
+            "auditID": identity,
+            "stage": "",
+            "requestURI": request.target or _target(request),
+            "verb": info.verb,
+            "user": _user(request.user),
+            "impersonatedUser": None,
+            "authenticationMetadata": None,
+            "sourceIPs": source_addresses(request),
+            "userAgent": _agent(request),
+            "objectRef": _reference(info) if info.is_resource else None,
+            "responseStatus": None,
+            "requestObject": None,
+            "responseObject": None,
+            "requestReceivedTimestamp": self._received,
+            "stageTimestamp": "",
+            "annotations": None,
+        }
+
+    def write(self, stage: str) -> None:
+        """Record a stage, unless the policy leaves it out."""
+        if stage in self._verdict.omitted:
+            return
+        event = self.event
+        event["stage"] = stage
+        event["stageTimestamp"] = self._received if stage == RECEIVED else self._recorder.now()
+        event["annotations"] = self._request.annotations or None
+        self._recorder.put({name: value for name, value in event.items() if value is not None})
+
+    def answered(self, response: Response) -> None:
+        """Take in what is known once the answer begins; record that it began, where it goes on for long."""
+        request, info, event = self._request, self._info, self.event
+        if request.impersonated is not None:
+            event["impersonatedUser"] = _user(request.impersonated.user)
+            if request.impersonated.constraint:
+                event["authenticationMetadata"] = {"impersonationConstraint": request.impersonated.constraint}
+        if request.body and info.is_resource and self._was_read(response):
+            self._take_body()
+        self._take_answer(response)
+        if response.stream is not None or info.verb in ("watch", "proxy") or info.subresource in _LONG:
+            self.write(STARTED)
+
+    def _was_read(self, response: Response) -> bool:
+        """Whether the handler came to read the body."""
+        return response.status != 429 and self._request.annotations.get(_DECISION) != _DENIED
+
+    def _take_body(self) -> None:
+        """The body of a write: what it is called at every level, the whole of it where the policy says so."""
+        names = self._info.verb in ("create", "update")
+        if not names and self._verdict.level < REQUEST:
+            return
+        body = self._recorder.body(self._request, self._info)
+        if body is None:
+            return
+        if names and isinstance(body, dict):
+            self._take_names(body.get("metadata"))
+        if self._verdict.level >= REQUEST:
+            self.event["requestObject"] = _without_managers(body) if self._verdict.omit_managed_fields else body
+
+    def _take_names(self, metadata: Any) -> None:
+        reference = self.event["objectRef"]
+        if not isinstance(metadata, dict):
+            return
+        for field in ("namespace", "name", "uid", "resourceVersion"):
+            value = metadata.get(field)
+            if value and isinstance(value, str) and not reference.get(field):
+                reference[field] = value
+
+    def _take_answer(self, response: Response) -> None:
+        event, info = self.event, self._info
+        status: dict[str, Any] = {"metadata": {}}
+        if info.panic:
+            message = f"APIServer panic'd: {info.panic}"
+            event["responseStatus"] = status | {
+                "status": "Failure", "message": message, "reason": "InternalError", "code": 500
+            }  # fmt: skip
+            return
+        answer = None
+        whole = self._verdict.level >= REQUEST_RESPONSE and info.is_resource
+        if (whole or response.status >= 400 or info.verb in ("delete", "deletecollection")) and response.body:
+            answer = _answer_object(response)
+        if isinstance(answer, dict) and answer.get("kind") == "Status":
+            status |= {field: answer[field] for field in _STATUS_FIELDS if answer.get(field)}
+        event["responseStatus"] = status | {"code": response.status}
+        if whole and answer is not None:
+            event["responseObject"] = _without_managers(answer) if self._verdict.omit_managed_fields else answer
+
+
+class _Followed:
+    """A stream whose end is recorded; what iterates it gets the pieces of the stream itself."""
+
+    __slots__ = ("_record", "_stream")
+
+    def __init__(self, stream: AsyncIterator[bytes], record: _Record) -> None:
+        self._stream = stream
+        self._record: _Record | None = record
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream)
+
+    async def __anext__(self) -> bytes:
+        return await anext(self._stream)
+
+    async def aclose(self) -> None:
+        record, self._record = self._record, None
+        if (close := getattr(self._stream, "aclose", None)) is not None:
+            await close()
+        if record is not None:
+            record.write(COMPLETE)
+
+
+def _answer_object(response: Response) -> Any:
+    """The object of an answer; None where it is no JSON."""
+    if not response.headers.get("Content-Type", "").startswith("application/json"):
+        return None
+    try:
+        return orjson.loads(response.body or b"")
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _without_managers(obj: Any) -> Any:
+    """An object, a list or a table without its managed fields; what was given is this event's own, and is changed."""
+    if isinstance(obj, dict):
+        for part in (obj, *_parts(obj)):
+            if isinstance(part.get("metadata"), dict):
+                part["metadata"].pop("managedFields", None)
+    return obj
+
+
+def _parts(obj: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from (item for item in obj.get("items") or () if isinstance(item, dict))
+    for row in obj.get("rows") or ():
+        if isinstance(row, dict) and isinstance(row.get("object"), dict):
+            yield row["object"]
+
+
+def _reference(info: RequestInfo) -> dict[str, str]:
+    """What is asked for; in the order in which Kubernetes writes it, but for what the body adds."""
+    found = {
+        "resource": info.resource,
+        "namespace": info.namespace,
+        "name": info.name,
+        "uid": "",
+        "apiGroup": info.group,
+        "apiVersion": info.version,
+        "resourceVersion": "",
+        "subresource": info.subresource,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _user(user: UserInfo) -> Mapping[str, Any]:
+    return _user_fields(user.name, user.uid, user.groups) | ({"extra": dict(user.extra)} if user.extra else {})
+
+
+@lru_cache(maxsize=256)
+def _user_fields(name: str, uid: str, groups: tuple[str, ...]) -> dict[str, Any]:
+    found = {"username": name, "uid": uid, "groups": list(groups)}
+    return {field: value for field, value in found.items() if value}
+
+
+def _agent(request: Request) -> str | None:
+    agent = request.headers.get("user-agent", "")
+    return f"{agent[:_MOST_AGENT]}...TRUNCATED" if len(agent) > _MOST_AGENT else agent or None
+
+
+def _target(request: Request) -> str:
+    """The target of a request that came without a wire."""
+    query = urlencode(request.query, doseq=True)
+    return quote(request.path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+
+
+def source_addresses(request: Request) -> list[str]:
+    """Where a request came from: what proxies say first, the peer last, which alone cannot be made up."""
+    forwarded, real = request.headers.get("x-forwarded-for", ""), request.headers.get("x-real-ip", "")
+    found = [address for word in forwarded.split(",") if (address := _address(word))] if forwarded else []
+    if real and (address := _address(real)) and address not in found:
+        found.append(address)
+    peer = request.peer or "127.0.0.1"
+    if not found or found[-1] != peer:
+        found.append(peer)
+    return found
+
+
+def _address(word: str) -> str:
+    try:
+        return str(ipaddress.ip_address(word.strip()))
+    except ValueError:
+        return ""

@@ -1,0 +1,52 @@
+"""What the carriers bound: connections, and the memory of bodies that are still arriving. See docs/limits.md.
+
+Kubernetes leaves both to the machine; one process that is also controllers and scheduler must not be talked out of its memory.
+"""
+
+from __future__ import annotations
+
+from setpoint.api.machinery.status import too_many_requests
+from setpoint.kit import metrics
+
+MAX_CONNECTIONS = 16_384  # at the most; fewer where the system gives fewer file descriptors
+_RESERVE = 512  # file descriptors for all else
+SMALL_BODY = 64 * 1024  # bytes that are read without asking who sends them
+BODIES = 128 * 1024 * 1024  # bytes of bigger bodies that may be arriving or in work at once
+_STRANGERS_SHARE = 4  # those without an identity may fill a quarter of that
+REFUSED = metrics.counter("setpoint_connections_refused_total", "Connections closed because there were too many.")
+_HELD = metrics.gauge("setpoint_request_body_bytes", "Bytes of big bodies that are arriving or in work.")
+
+
+class BodyBudget:
+    """How many bytes of big bodies are there; 429 for what does not fit."""
+
+    def __init__(self, total: int = BODIES) -> None:
+        self._total = total
+        self.held = 0
+        _HELD.labels().set_function(lambda: self.held)
+
+    def take(self, size: int, *, stranger: bool) -> None:
+        """Reserve room for a body; raises StatusError 429."""
+        if self.held + size > (self._total // _STRANGERS_SHARE if stranger else self._total):
+            raise too_many_requests("Too many requests, please try again later.", 1)
+        self.held += size
+
+    def give_back(self, size: int) -> None:
+        self.held -= size
+
+
+def connections() -> int:
+    """How many connections there may be, once the process has all file descriptors that it may have."""
+    try:
+        import resource
+    except ImportError:  # not on Windows, which does not count them like this
+        return MAX_CONNECTIONS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MAX_CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * MAX_CONNECTIONS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+        except (ValueError, OSError):  # some systems have a limit of their own below the hard one
+            pass
+    return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else max(64, min(MAX_CONNECTIONS, soft - _RESERVE))

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+import pytest
+
+from setpoint.api.machinery.schema import trees
+from setpoint.api.machinery.status import unauthorized
+from setpoint.api.machinery.user import ADMIN, ANONYMOUS, UserInfo
+from setpoint.apiserver import answers
+from setpoint.apiserver.audit.policy import Policy
+from setpoint.apiserver.audit.recorder import Recorder, source_addresses
+from setpoint.apiserver.authorization import AnyAuthenticated
+from setpoint.apiserver.pipeline import Pipeline
+from setpoint.apiserver.request import Request, Response
+from setpoint.apiserver.routing import parse
+from setpoint.kit.clock import VirtualClock
+from setpoint.registry.table import RESOURCES
+from setpoint.storage.backends.memory import memory_store
+
+CONFIGMAPS = "/api/v1/namespaces/d/configmaps"
+SECRETS = "/api/v1/namespaces/d/secrets"
+
+
+class Rig:
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self.lines: list[bytes] = []
+
+    def put(self, line: bytes) -> None:
+        self.lines.append(line)
+
+    def record(self, *rules: dict[str, Any], **policy: Any) -> Rig:
+        recorder = Recorder(Policy({"rules": rules, **policy}), self, self.pipeline.clock, lambda _, __: None)
+        self.pipeline.audit = recorder
+        return self
+
+    def events(self) -> list[dict[str, Any]]:
+        found = [orjson.loads(line) for line in self.lines]
+        self.lines.clear()
+        return found
+
+    async def __call__(self, line: str, body: Any = None, user: UserInfo = ADMIN, **headers: str) -> Response:
+        method, target = line.split(" ")
+        path, _, query = target.partition("?")
+        content = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = Request(
+            method,
+            path,
+            {name: [value] for name, _, value in (each.partition("=") for each in query.split("&") if each)},
+            {"user-agent": "t/1"} | named,
+            content,
+            user,
+            target=target,
+            peer="192.0.2.7",
+        )
+        return await self.pipeline.handle(request)
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    clock = VirtualClock()
+    store = memory_store(clock)
+    await store.open()
+    yield Rig(Pipeline(RESOURCES, store, clock, schemas=trees.load(), authorizer=AnyAuthenticated()))
+    await store.close()
+
+
+async def test_an_event_has_kubernetes_shape(rig: Rig) -> None:
+    rig.record({"level": "Metadata"}, omitStages=["RequestReceived"])
+    answer = await rig(f"POST {CONFIGMAPS}?fieldManager=m", {"metadata": {"name": "a"}}, audit_id="mine")
+    assert answer.headers["Audit-Id"] == "mine"
+    [line] = rig.lines
+    [event] = rig.events()
+    received, stamped = event["requestReceivedTimestamp"], event["stageTimestamp"]
+    assert event == {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "Metadata",
+        "auditID": "mine",
+        "stage": "ResponseComplete",
+        "requestURI": f"{CONFIGMAPS}?fieldManager=m",
+        "verb": "create",
+        "user": {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]},
+        "sourceIPs": ["192.0.2.7"],
+        "userAgent": "t/1",
+        "objectRef": {"resource": "configmaps", "namespace": "d", "apiVersion": "v1", "name": "a"},
+        "responseStatus": {"metadata": {}, "code": 201},
+        "requestReceivedTimestamp": received,
+        "stageTimestamp": stamped,
+        "annotations": {"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": ""},
+    }
+    assert received.endswith(".000000Z")
+    assert line.endswith(b"}\n")
+    assert line.count(b"\n") == 1
+
+
+async def test_every_request_has_an_identity_of_its_own(rig: Rig) -> None:
+    rig.record({"level": "Metadata"})
+    answer = await rig(f"GET {CONFIGMAPS}")
+    events = rig.events()
+    assert [event["stage"] for event in events] == ["RequestReceived", "ResponseComplete"]
+    assert {event["auditID"] for event in events} == {answer.headers["Audit-Id"]}
+    assert (await rig(f"GET {CONFIGMAPS}")).headers["Audit-Id"] != answer.headers["Audit-Id"]
+
+
+async def test_bodies_are_recorded_as_the_policy_says(rig: Rig) -> None:
+    rig.record(
+        {"level": "Metadata", "resources": [{"group": "", "resources": ["secrets"]}]},
+        {"level": "Request", "verbs": ["patch", "delete"]},
+        {"level": "RequestResponse"},
+        omitStages=["RequestReceived"],
+    )
+    secret = {"metadata": {"name": "s"}, "stringData": {"password": "hunter2"}}
+    await rig(f"POST {SECRETS}", secret)
+    assert b"hunter2" not in b"".join(rig.lines)
+    assert rig.events()[0]["objectRef"]["name"] == "s"
+    await rig(f"POST {CONFIGMAPS}", {"metadata": {"name": "a"}, "data": {"x": "y"}})
+    [event] = rig.events()
+    assert event["requestObject"] == {"metadata": {"name": "a"}, "data": {"x": "y"}}
+    assert event["responseObject"]["metadata"]["uid"]
+    assert event["responseObject"]["metadata"]["managedFields"]
+    await rig(f"PATCH {CONFIGMAPS}/a", {"data": {"x": "z"}}, content_type="application/merge-patch+json")
+    [event] = rig.events()
+    assert event["requestObject"] == {"data": {"x": "z"}}
+    assert "responseObject" not in event
+    await rig(f"DELETE {CONFIGMAPS}/a")
+    [event] = rig.events()
+    assert event["responseStatus"]["status"] == "Success"
+    assert event["responseStatus"]["details"]["name"] == "a"
+
+
+async def test_field_managers_can_be_left_out(rig: Rig) -> None:
+    rig.record({"level": "RequestResponse"}, omitStages=["RequestReceived"], omitManagedFields=True)
+    for _ in range(2):
+        await rig(f"POST {CONFIGMAPS}", {"metadata": {"generateName": "a-"}, "data": {"x": "y"}})
+    answer = await rig(f"GET {CONFIGMAPS}")
+    assert b"managedFields" in (answer.body or b"")
+    assert b"managedFields" not in b"".join(rig.lines)
+    await rig(f"GET {CONFIGMAPS}", accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert b"managedFields" not in b"".join(rig.lines)
+
+
+async def test_refusals_say_why(rig: Rig) -> None:
+    rig.record({"level": "Metadata"}, omitStages=["RequestReceived"])
+    await rig(f"GET {CONFIGMAPS}/absent")
+    [event] = rig.events()
+    assert event["responseStatus"] == {
+        "metadata": {},
+        "status": "Failure",
+        "message": 'configmaps "absent" not found',
+        "reason": "NotFound",
+        "details": {"name": "absent", "kind": "configmaps"},
+        "code": 404,
+    }
+    await rig(f"GET {CONFIGMAPS}", user=ANONYMOUS)
+    [event] = rig.events()
+    assert event["responseStatus"]["reason"] == "Forbidden"
+    assert event["user"] == {"username": "system:anonymous", "groups": ["system:unauthenticated"]}
+
+
+async def test_a_watch_is_recorded_when_it_begins_and_when_it_ends(rig: Rig) -> None:
+    rig.record({"level": "Metadata"})
+    response = await rig(f"GET {CONFIGMAPS}?watch=1")
+    assert [event["stage"] for event in rig.events()] == ["RequestReceived", "ResponseStarted"]
+    assert response.stream is not None
+    await response.stream.aclose()  # type: ignore[attr-defined]
+    assert [event["stage"] for event in rig.events()] == ["ResponseComplete"]
+    await response.stream.aclose()  # type: ignore[attr-defined]
+    assert rig.events() == []
+
+
+async def test_an_unexpected_error_is_a_panic(rig: Rig) -> None:
+    async def broken(_: Request) -> Response:
+        raise RuntimeError("broken")
+
+    rig.record({"level": "Metadata"}, omitStages=["RequestReceived"])
+    rig.pipeline.mount("/broken", broken)
+    assert (await rig("GET /broken")).status == 500
+    [event] = rig.events()
+    assert event["stage"] == "Panic"
+    assert event["responseStatus"]["message"] == "APIServer panic'd: broken"
+    assert "objectRef" not in event
+
+
+async def test_who_is_impersonated_stands_beside_who_asks(rig: Rig) -> None:
+    rig.record({"level": "Metadata"}, omitStages=["RequestReceived"])
+    await rig(f"GET {CONFIGMAPS}", impersonate_user="ann")
+    [event] = rig.events()
+    assert event["user"]["username"] == "kubernetes-admin"
+    assert event["impersonatedUser"]["username"] == "ann"
+
+
+async def test_strangers_are_recorded(rig: Rig) -> None:
+    rig.record({"level": "Metadata"})
+    request = Request("GET", CONFIGMAPS, headers={"user-agent": "t/1"}, target=CONFIGMAPS, peer="192.0.2.7")
+    response = answers.error_answer(request, unauthorized())
+    assert isinstance(rig.pipeline.audit, Recorder)
+    rig.pipeline.audit.refused(request, parse(request), response)
+    [event] = rig.events()
+    assert (event["stage"], event["user"], event["responseStatus"]["code"]) == ("ResponseComplete", {}, 401)
+    assert event["responseStatus"]["message"] == "Authentication attempt failed"
+
+
+async def test_what_is_not_recorded_has_an_identity_too(rig: Rig) -> None:
+    rig.record({"level": "None"})
+    assert (await rig(f"GET {CONFIGMAPS}")).headers["Audit-Id"]
+    assert rig.events() == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, ["192.0.2.7"]),
+        ({"x-forwarded-for": "198.51.100.1, junk,192.0.2.7"}, ["198.51.100.1", "192.0.2.7"]),
+        ({"x-forwarded-for": "198.51.100.1", "x-real-ip": "198.51.100.2"}, ["198.51.100.1", "198.51.100.2", "192.0.2.7"]),
+        ({"x-real-ip": "192.0.2.7"}, ["192.0.2.7"]),
+    ],
+)
+def test_addresses(headers: dict[str, str], expected: list[str]) -> None:
+    assert source_addresses(Request("GET", "/", headers=headers, peer="192.0.2.7")) == expected
+
+
+def test_the_pipeline_knows_nothing_of_audit_when_it_is_off(rig: Rig) -> None:
+    assert rig.pipeline.audit is None
