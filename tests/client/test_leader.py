@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 import pytest
 
 from setpoint.api.machinery import status
-from setpoint.client.client import ClientProtocol
+from setpoint.client.client import ClientProtocol, WatchEvent
 from setpoint.client.leader import LeaderElection, LeadershipLost
 from setpoint.client.transport import TransportError
 from setpoint.kit.clock import VirtualClock
@@ -19,10 +20,13 @@ class Leases:
     def __init__(self) -> None:
         self.lease: dict[str, Any] | None = None
         self.version = 0
+        self.watchers: list[asyncio.Queue[dict[str, Any]]] = []
 
     def _put(self, body: dict[str, Any]) -> dict[str, Any]:
         self.version += 1
         self.lease = {**body, "metadata": {**body["metadata"], "resourceVersion": str(self.version)}}
+        for watcher in self.watchers:
+            watcher.put_nowait(self.lease)
         return self.lease
 
 
@@ -36,6 +40,13 @@ class Candidate:
     def _reach(self) -> None:
         if self.cut:
             raise TransportError("cut")
+
+    async def watch(self, *_: Any, **__: Any) -> AsyncGenerator[list[WatchEvent[dict[str, Any]]], None]:
+        self._reach()
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.leases.watchers.append(queue)
+        while True:
+            yield [WatchEvent("MODIFIED", await queue.get())]
 
     async def get(self, *_: Any) -> dict[str, Any]:
         self._reach()
@@ -84,6 +95,42 @@ async def test_one_leads_the_other_waits_and_takes_over_when_the_first_is_cut_of
     assert second.is_leader
     assert leases.lease is not None
     assert leases.lease["spec"]["leaseTransitions"] == 1
+    waiting.cancel()
+    await asyncio.wait([waiting])
+
+
+async def test_a_dead_leader_is_replaced_when_its_lease_ends() -> None:
+    clock, leases = VirtualClock(), Leases()
+    one, first = candidate(leases, "one", clock)
+    _, second = candidate(leases, "two", clock)
+    running = asyncio.ensure_future(first.run(forever))
+    await clock.advance(0.5)
+    waiting = asyncio.ensure_future(second.run(forever))
+    await clock.advance(60)
+    version = leases.version
+    while leases.version == version:
+        await clock.advance(0.1)
+    one.cut = True  # dies just after a renewal
+    await clock.advance(14.8)
+    assert not second.is_leader
+    await clock.advance(0.3)
+    assert second.is_leader
+    for task in (running, waiting):
+        task.cancel()
+    await asyncio.wait([running, waiting])
+
+
+async def test_one_that_waits_takes_over_at_once_when_the_lease_is_given_back() -> None:
+    clock, leases = VirtualClock(), Leases()
+    _, first = candidate(leases, "one", clock)
+    _, second = candidate(leases, "two", clock)
+    running = asyncio.ensure_future(first.run(forever))
+    await clock.advance(1)
+    waiting = asyncio.ensure_future(second.run(forever))
+    await clock.advance(30)
+    running.cancel()
+    await clock.advance(0.01)
+    assert second.is_leader
     waiting.cancel()
     await asyncio.wait([waiting])
 

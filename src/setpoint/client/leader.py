@@ -2,8 +2,9 @@
 
 At most one candidate *believes* itself leader at a time, as long as clocks run at about the same rate: no clock is compared
 with another host's. A candidate watches the lease; if its holder has not renewed it for `lease_seconds` of the candidate's own
-clock, it takes it. The holder renews every `retry_seconds`, and stops leading when it could not for `renew_seconds`, which is
-less.
+clock, it takes it. Because it watches, it does so at that very moment, and at once when the lease is given back (client-go asks
+every few seconds instead, so that a dead leader is replaced up to nine seconds later). The holder renews every `retry_seconds`,
+and stops leading when it could not for `renew_seconds`, which is less.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class LeaderElection:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load; keeps no secret
         self._lease: Mapping[str, Any] | None = None
         self._seen_at = 0.0
+        self._free = asyncio.Event()
 
     @property
     def is_leader(self) -> bool:
@@ -115,8 +117,41 @@ class LeaderElection:
 
     async def acquire(self) -> None:
         """Return once the lease is ours."""
-        while not await self._try():
-            await self._clock.sleep(self._timing.retry_seconds * (1 + JITTER * self._rng.random()))
+        if await self._try():
+            return
+        async with Tasks(f"candidate {self.name}") as tasks:
+            tasks.loop("watch", self._follow, clock=self._clock, pause=self._timing.retry_seconds)
+            while True:
+                await self._clock.wait(self._free, self._pause())
+                self._free.clear()
+                if await self._try():
+                    break
+            tasks.stop()
+
+    def _pause(self) -> float:
+        """Seconds until the next try: a while, but no longer than until the lease may be taken."""
+        pause = self._timing.retry_seconds * (1 + JITTER * self._rng.random())
+        left = self._ends() - self._clock.monotonic()
+        return min(pause, left) if left > 0 else pause
+
+    async def _follow(self) -> None:
+        """See every renewal as it happens, and the end of the holder's term."""
+        while True:
+            selector = f"metadata.name={self.name}"
+            watch = self._client.watch(LEASES, self._namespace, resource_version="", field_selector=selector, bookmarks=False)
+            with contextlib.suppress(StatusError, TransportError):
+                async with contextlib.aclosing(watch) as batches:
+                    async for events in batches:
+                        for event in events:
+                            self._seen(event.object if event.type in ("ADDED", "MODIFIED") else None)
+            await self._clock.sleep(self._timing.retry_seconds)
+
+    def _seen(self, lease: Mapping[str, Any] | None) -> None:
+        if lease is None or (lease.get("spec") or {}) != self._spec:
+            self._seen_at = self._clock.monotonic()
+        self._lease = lease
+        if not self._holder:
+            self._free.set()
 
     async def _renew(self) -> None:
         """Return when the lease could not be renewed in time."""
@@ -175,9 +210,12 @@ class LeaderElection:
             self._seen_at = self._clock.monotonic()
         self._lease = lease
 
+    def _ends(self) -> float:
+        """When the lease may be taken, by our clock, if nothing is seen of its holder until then."""
+        return self._seen_at + float(self._spec.get("leaseDurationSeconds") or 0)
+
     def _may_take(self) -> bool:
-        held = float(self._spec.get("leaseDurationSeconds") or 0)
-        return not self._holder or self._seen_at + held <= self._clock.monotonic()
+        return not self._holder or self._ends() <= self._clock.monotonic()
 
     async def _write(self) -> None:
         now = rfc3339_micro(self._clock.now())
