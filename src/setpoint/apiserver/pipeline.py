@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
-from setpoint.api.machinery.user import ANONYMOUS
+from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 from setpoint.apiserver import answers, connecting, impersonation, negotiation
 from setpoint.apiserver.authentication import complaint
+from setpoint.apiserver.authorization.decision import Decision, Rules
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.flow_control.control import FlowControl, Refused
@@ -47,15 +48,18 @@ _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "delete
 
 
 class Authorizer(Protocol):
-    """Raises StatusError 403 to refuse."""
+    """`authorize` raises StatusError 403 to refuse; the others answer what somebody may."""
 
     async def authorize(self, request: Request, info: RequestInfo) -> None: ...
+    async def decide(self, user: UserInfo, info: RequestInfo) -> Decision: ...
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules: ...
 
 
 class Audit(Protocol):
-    """Records what was asked and answered: `around` calls the rest of the pipeline."""
+    """Records what was asked and answered: `around` calls the rest of the pipeline, `refused` is told of strangers."""
 
     async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response: ...
+    def refused(self, request: Request, info: RequestInfo, response: Response) -> None: ...
 
 
 class Follower(Protocol):

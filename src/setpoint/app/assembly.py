@@ -11,7 +11,7 @@ from setpoint.api.machinery.schema import trees
 from setpoint.apiserver.admission_webhooks.following import AdmissionWebhooks
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.token_requests import TokenRequests
-from setpoint.apiserver.authorization import AnyAuthenticated
+from setpoint.apiserver.authorization.assembly import Authorization
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.custom_resources.following import CustomResources
 from setpoint.apiserver.discovery import Discovery
@@ -62,6 +62,7 @@ def make_pipeline(
     """
     served = minors.of_minor(minor)
     reader = StoreReader(store)
+    authorization = Authorization(store, clock)
     webhooks = AdmissionWebhooks(reader)
     admission = default_chain(
         reader,
@@ -69,6 +70,7 @@ def make_pipeline(
         not_ready_seconds=timings.not_ready_toleration,
         unreachable_seconds=timings.unreachable_toleration,
         ledger=reader,
+        last=(authorization.escalation,),
         plugins=webhooks.plugins,
     )
     pipeline = Pipeline(
@@ -77,7 +79,7 @@ def make_pipeline(
         clock,
         schemas=trees.load(minor) if minor == minors.DEFAULT else trees.Stored(minor),
         admission=admission,
-        authorizer=AnyAuthenticated(),
+        authorizer=authorization.door,
         issuer=TokenRequests(tokens, Objects(store), clock) if tokens is not None else None,
         minor=minor,
     )
@@ -90,7 +92,7 @@ def make_pipeline(
     discovery = Discovery(lambda: [*served.groups, *custom.groups()], lambda: [*served.resources, *custom.resources()], address)
     openapi = OpenAPI(trees.load(minor), lambda: [*served.resources, *custom.resources()])
     custom.on_change += [discovery.changed, openapi.changed]
-    pipeline.followers += [custom, FlowControlObjects(pipeline.flow_control, store, clock)]
+    pipeline.followers += [*authorization.followers, custom, FlowControlObjects(pipeline.flow_control, store, clock)]
     pipeline.mount(flow_control_pages.PREFIX, flow_control_pages.Dumps(pipeline.flow_control, clock).handle)
     pipeline.followers += webhooks.followers(pipeline, admission)
     if tokens is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+
+from msgspec.structs import replace
 
 from setpoint.client.client import Client
 from setpoint.client.events import EventRecorder, Recorder
@@ -17,11 +19,23 @@ NAME = "kube-controller-manager"
 
 
 class ControllerManager:
-    """Everything is wired in the constructor; `run()` starts it and ends when cancelled."""
+    """Everything is wired in the constructor; `run()` starts it and ends when cancelled.
+
+    `client` watches and writes events; what a controller does, it does by its own (`clients`, by the controller's name), as with
+    kube-controller-manager's --use-service-account-credentials.
+    """
 
     name = NAME
 
-    def __init__(self, client: Client, clock: Clock, settings: Settings, *, without: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        settings: Settings,
+        *,
+        without: Collection[str] = (),
+        clients: Callable[[str], Client] | None = None,
+    ) -> None:
         self._clock = clock
         self._client = client
         self._recorders: dict[str, Recorder] = {}
@@ -29,7 +43,10 @@ class ControllerManager:
         context = Context(client, clock, self.informers, settings, self._recorder)
         self.controllers: dict[str, Component] = {}
         for name, new in CONTROLLERS.items():
-            if name not in without and (controller := new(context)) is not None:
+            if name in without:
+                continue
+            own = context if clients is None else replace(context, client=clients(name))
+            if (controller := new(own)) is not None:
                 self.controllers[name] = controller
 
     def _recorder(self, name: str) -> EventRecorder:

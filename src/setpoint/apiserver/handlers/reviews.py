@@ -1,22 +1,30 @@
 """Reviews: questions about identity and rights that are answered and never stored.
 
-Source: Kubernetes `registry/authentication`, `registry/authorization`.
+Source: Kubernetes `registry/authentication`, `registry/authorization`, `pkg/apis/authorization/validation`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
-from setpoint.api.machinery.status import FieldError, StatusError, bad_request, invalid, invalid_object
+from setpoint.api.machinery import selectors
+from setpoint.api.machinery.status import FieldError, bad_request, invalid_object
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver import answers, ownership
+from setpoint.apiserver.authorization.decision import ALLOWED, Rules
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import manager_of, write_options
-from setpoint.apiserver.request import Request, Response
+from setpoint.apiserver.request import Response
 from setpoint.apiserver.routing import RequestInfo
+from setpoint.registry.authorization import reviews as validation
 from setpoint.registry.strategy import Object
+
+_RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
+_PATH_RULE = ("verbs", "nonResourceURLs")
 
 
 async def self_subject(call: Call) -> Response:
@@ -42,40 +50,51 @@ def user_info(user: UserInfo) -> dict[str, Any]:
 async def self_access(call: Call) -> Response:
     """SelfSubjectAccessReview answers whether the asker may."""
     review = read_review(call)
-    return await _answer(call, review, call.request.user, _attribute_errors(review.get("spec") or {}))
-
-
-async def self_rules(call: Call) -> Response:
-    """SelfSubjectRulesReview lists what the asker may do in a namespace: everything, for whoever proved an identity."""
-    review = read_review(call)
-    if not (review.get("spec") or {}).get("namespace"):
-        raise bad_request("no namespace on request")
-    everything = "system:authenticated" in call.request.user.groups
-    resources = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}] if everything else []
-    paths = [{"verbs": ["*"], "nonResourceURLs": ["*"]}] if everything else []
-    review["metadata"], review["spec"] = {}, {}
-    review["status"] = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
-    return answers.value_answer(call, review, 201)
+    return await _answer(call, review, call.request.user, validation.self_subject_errors(review))
 
 
 async def subject_access(call: Call) -> Response:
     """SubjectAccessReview and LocalSubjectAccessReview answer whether someone else may."""
     review = read_review(call)
     spec = review.get("spec") or {}
-    errors = _attribute_errors(spec)
-    if not spec.get("user") and not spec.get("groups"):
-        errors.append(invalid("spec.user", spec.get("user") or "", "at least one of user or group must be specified"))
     if call.resource.namespaced:
-        _check_namespace(call, spec)
-    extra = {name: tuple(values) for name, values in (spec.get("extra") or {}).items()}
+        _fill_namespace(call, review)
+        errors = validation.local_errors(review)
+    else:
+        errors = validation.subject_errors(review)
+    extra = {name.lower(): tuple(values or ()) for name, values in (spec.get("extra") or {}).items()}
     user = UserInfo(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
     return await _answer(call, review, user, errors)
 
 
-def _check_namespace(call: Call, spec: Object) -> None:
-    given = (spec.get("resourceAttributes") or {}).get("namespace", "")
-    if given != call.info.namespace:
-        raise bad_request(f"spec.resourceAttributes.namespace must match namespace: {call.info.namespace}")
+def _fill_namespace(call: Call, review: Object) -> None:
+    metadata = review.get("metadata") or {}
+    if (metadata.get("namespace") or call.info.namespace) != call.info.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    review["metadata"] = {**metadata, "namespace": call.info.namespace}
+
+
+async def self_rules(call: Call) -> Response:
+    """SelfSubjectRulesReview lists what the asker may do in a namespace, as far as that can be listed."""
+    review = read_review(call)
+    namespace = (review.get("spec") or {}).get("namespace")
+    if not namespace:
+        raise bad_request("no namespace on request")
+    authorizer = call.pipeline.authorizer
+    rules = authorizer.rules_for(call.request.user, namespace) if authorizer is not None else Rules()
+    review["metadata"], review["spec"] = {}, {}
+    review["status"] = {
+        "resourceRules": _shown(rules.resources, _RESOURCE_RULE),
+        "nonResourceRules": _shown(rules.paths, _PATH_RULE),
+        "incomplete": rules.incomplete,
+    }
+    if rules.error:
+        review["status"]["evaluationError"] = rules.error
+    return answers.value_answer(call, review, 201)
+
+
+def _shown(rules: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:
+    return [{field: rule[field] for field in fields if rule.get(field)} for rule in rules]
 
 
 def read_review(call: Call) -> Object:
@@ -89,26 +108,18 @@ def read_review(call: Call) -> Object:
     return review
 
 
-def _attribute_errors(spec: Object) -> list[FieldError]:
-    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if (resource is None) == (other is None):
-        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        return [invalid("spec.resourceAttributes", resource, text)]
-    return []
-
-
 async def _answer(call: Call, review: Object, user: UserInfo, errors: list[FieldError]) -> Response:
     if errors:
         raise invalid_object(call.resource.group, "", "", errors)
-    spec = review["spec"]
-    status: dict[str, Any] = {"allowed": True}
-    if call.pipeline.authorizer is not None:
-        try:
-            await call.pipeline.authorizer.authorize(Request("", "", user=user), _asked(spec))
-        except StatusError as error:
-            if error.code != 403:
-                raise
-            status = {"allowed": False}
+    authorizer = call.pipeline.authorizer
+    decision = await authorizer.decide(user, _asked(review["spec"])) if authorizer is not None else ALLOWED
+    status: dict[str, Any] = {"allowed": bool(decision.allowed)}
+    if decision.allowed is False:
+        status["denied"] = True
+    if decision.reason:
+        status["reason"] = decision.reason
+    if decision.error:
+        status["evaluationError"] = decision.error
     review["status"] = status
     return answers.value_answer(call, review, 201)
 
@@ -124,9 +135,39 @@ def _asked(spec: Object) -> RequestInfo:
         path="",
         verb=attributes.get("verb") or "",
         group=attributes.get("group") or "",
-        version=attributes.get("version") or "",
+        version=attributes.get("version") or "*",
         namespace=attributes.get("namespace") or "",
         resource=attributes.get("resource") or "",
         name=attributes.get("name") or "",
         subresource=attributes.get("subresource") or "",
+        fields=_fields(attributes.get("fieldSelector")),
+        labels=_labels(attributes.get("labelSelector")),
     )
+
+
+def _fields(selector: Mapping[str, Any] | None) -> selectors.FieldSelector | None:
+    """The field selector that a review supposes; operators that no field selector has are left out, as they narrow nothing."""
+    if selector is None:
+        return None
+    with suppress(selectors.SelectorError):
+        if text := selector.get("rawSelector"):
+            return selectors.parse_fields(text)
+        return selectors.FieldSelector(tuple(_field_terms(selector.get("requirements") or ())))
+    return None
+
+
+def _field_terms(requirements: Iterable[Mapping[str, Any]]) -> Iterable[selectors.FieldRequirement]:
+    for requirement in requirements:
+        operator, values = requirement.get("operator"), requirement.get("values") or ()
+        if operator in ("In", "NotIn") and len(values) == 1:
+            yield selectors.FieldRequirement(requirement.get("key") or "", next(iter(values)), operator == "In")
+
+
+def _labels(selector: Mapping[str, Any] | None) -> selectors.LabelSelector | None:
+    if selector is None:
+        return None
+    with suppress(selectors.SelectorError):
+        if text := selector.get("rawSelector"):
+            return selectors.parse_labels(text)
+        return selectors.from_object({"matchExpressions": selector.get("requirements") or ()})
+    return None

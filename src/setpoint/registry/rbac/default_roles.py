@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import Any, NamedTuple
 
-from setpoint.api.machinery.role_aggregation import aggregated_rules
-
 Body = dict[str, Any]
+#: namespace (empty: none) and name
+Key = tuple[str, str]
 
 _GROUP = "rbac.authorization.k8s.io"
 _CONTROLLERS = "system:controller:"
@@ -28,31 +28,62 @@ class Defaults(NamedTuple):
 
 def defaults() -> Defaults:
     """New objects at each call."""
+    seeds = Seeds()
     cluster_roles: list[Body] = []
     roles: list[Body] = []
-    bindings: list[Body] = []
-    last: Body = {}
-    for line in _lines():
-        if line.startswith("= "):
-            bindings.append(_binding(line[2:]))
-        elif line.startswith(" "):
-            last["rules"].append(_rule(line))
-        else:
-            last = _role(line)
-            (roles if "namespace" in last["metadata"] else cluster_roles).append(last)
-    while changed := {
-        role["metadata"]["name"]: rules
-        for role in cluster_roles
-        if "aggregationRule" in role and (rules := aggregated_rules(role, cluster_roles)) != role["rules"]
-    }:
-        for role in cluster_roles:
-            role["rules"] = changed.get(role["metadata"]["name"], role["rules"])
+    for key in seeds.roles():
+        (roles if key[0] else cluster_roles).append(seeds.role(key))
+    bindings = list(seeds.bindings())
     cluster_bindings = [binding for binding in bindings if "namespace" not in binding["metadata"]]
-    names = {role["metadata"]["name"] for role in cluster_roles}
-    cluster_bindings += [_controller(name) for name in sorted(names) if name.startswith(_CONTROLLERS)]
     return Defaults(
         cluster_roles, cluster_bindings, roles, [binding for binding in bindings if "namespace" in binding["metadata"]]
     )
+
+
+class Seeds:
+    """The same, piece by piece: a role's rules are read when somebody asks for them, so that a start need not read them all."""
+
+    def __init__(self) -> None:
+        self._headers: dict[Key, str] = {}
+        self._rules: dict[Key, list[str]] = {}
+        self._bindings: list[str] = []
+        rules: list[str] = []
+        for line in _lines():
+            if line.startswith("= "):
+                self._bindings.append(line[2:])
+            elif line.startswith(" "):
+                rules.append(line)
+            else:
+                namespace, _, name = line.partition(" ")[0].rpartition("/")
+                rules = self._rules[namespace, name] = []
+                self._headers[namespace, name] = line
+
+    def roles(self) -> Iterator[Key]:
+        """Namespace (empty: a ClusterRole) and name of every role."""
+        return iter(self._headers)
+
+    def bindings(self) -> Iterator[Body]:
+        """Every binding, those of controllers' accounts, too."""
+        yield from map(_binding, self._bindings)
+        names = sorted(name for namespace, name in self._headers if not namespace and name.startswith(_CONTROLLERS))
+        yield from map(_controller, names)
+
+    def role(self, key: Key) -> Body:
+        """A whole role, which is nobody else's."""
+        role = _role(self._headers[key])
+        role["rules"] = self.rules(key)
+        return role
+
+    def rules(self, key: Key) -> list[Body]:
+        """A role's rules, its own or those that it gathers: each once, by the names of the roles that have them."""
+        source = _words(self._headers[key])[1]
+        if source == "-":
+            return list(map(_rule, self._rules[key]))
+        gathered: list[Body] = []
+        for other in sorted(self._headers):
+            if _words(self._headers[other])[2] == source and other != key:
+                gathered += [rule for rule in self.rules(other) if rule not in gathered]
+        return gathered
 
 
 def _lines() -> Iterator[str]:
@@ -78,8 +109,14 @@ def _metadata(word: str) -> Body:
     return metadata
 
 
-def _role(line: str) -> Body:
+def _words(line: str) -> tuple[str, str, str]:
+    """A role's name, what it gathers, what gathers it."""
     name, source, target = (*line.split(), "-", "-")[:3]
+    return name, source, target
+
+
+def _role(line: str) -> Body:
+    name, source, target = _words(line)
     role: Body = {"metadata": _metadata(name), "rules": []}
     if target != "-":
         role["metadata"]["labels"][f"{_GROUP}/aggregate-to-{target}"] = "true"

@@ -1,0 +1,85 @@
+"""Keeps a picture of the objects under one prefix of the store, for authorisers.
+
+`load` takes what is there, `run` every change, for ever; where changes were missed it takes everything again. `catch_up` takes at
+once what is ready: a request that is about to be refused asks for that first, so that who has just been given a right has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from setpoint.kit import logs
+from setpoint.kit.clock import Clock
+from setpoint.storage.protocol import Compacted, Lagged, Record, Store, Unavailable, Watch
+
+log = logs.get_logger("apiserver.authorization")
+
+_PAUSE = 1.0  # seconds until the store is asked again that could not answer
+_CAPACITY = 10_000  # events that may wait
+
+Take = Callable[[str, Record | None], None]
+
+
+class Following:
+    """`take(key, record)` is told how an object is now, None where it is gone."""
+
+    def __init__(self, store: Store, clock: Clock, prefix: str, take: Take) -> None:
+        self._store = store
+        self._clock = clock
+        self._take = take
+        self._known: set[str] = set()
+        self._revision = 0
+        self._watch: Watch | None = None
+        self.prefix = prefix
+
+    async def load(self) -> None:
+        page = await self._store.list(self.prefix)
+        self._revision = page.revision
+        found = {record.key for record in page.records}
+        for key in self._known - found:
+            self._tell(key, None)
+        for record in page.records:
+            self._tell(record.key, record)
+
+    async def run(self) -> None:
+        behind = False
+        while True:
+            try:
+                if behind:
+                    await self.load()
+                behind = False
+                await self._follow()
+            except (Lagged, Compacted):
+                behind = True
+            except Unavailable:
+                behind = True
+                await self._clock.sleep(_PAUSE)
+
+    def catch_up(self) -> bool:
+        """Take what is ready; whether there was anything."""
+        events = self._watch.ready() if self._watch is not None else ()
+        for event in events:
+            self._revision = event.revision
+            self._tell(event.key, event.record)
+        return bool(events)
+
+    async def _follow(self) -> None:
+        async with await self._store.watch(self.prefix, after=self._revision, capacity=_CAPACITY) as watch:
+            self._watch = watch
+            try:
+                while True:
+                    for event in await watch.next():
+                        self._revision = event.revision
+                        self._tell(event.key, event.record)
+            finally:
+                self._watch = None
+
+    def _tell(self, key: str, record: Record | None) -> None:
+        if record is None:
+            self._known.discard(key)
+        else:
+            self._known.add(key)
+        try:
+            self._take(key, record)
+        except Exception:  # an object that was let in and cannot be understood must not end the following of the others
+            log.exception("an object cannot be taken into account", key=key)

@@ -1,0 +1,97 @@
+"""What one subject may do in one scope, by verb, group and resource: a question costs a few look-ups, however many the rules.
+
+Rules may name `*` for verb, group and resource, and `*/scale` for a subresource of all kinds. A table knows which of these shapes
+its rules have, and looks only for those; most tables have one. Source: `pkg/apis/rbac/v1/evaluation_helpers.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+
+_EXACT, _ALL, _SUBRESOURCE = range(3)
+_Shape = tuple[bool, bool, int]
+
+
+class Grant(NamedTuple):
+    """A binding that allows: `order` says which of several is named, `reason` is how."""
+
+    order: tuple[str, int]
+    reason: str
+
+
+class _Entry(Struct):
+    """Who allows a verb on a resource: on all objects, or on those of these names."""
+
+    every: Grant | None = None
+    names: dict[str, Grant] = field(default_factory=dict)
+
+
+class Table:
+    """Fill it with `extend`, in the order in which bindings count; the first grant of a right is the one that is told."""
+
+    def __init__(self) -> None:
+        self.missing: list[tuple[str, str]] = []  # (binding, why its role gives nothing)
+        self._entries: dict[tuple[str, str, str], _Entry] = {}
+        self._shapes: dict[_Shape, None] = {}
+        self._paths: dict[tuple[str, str], Grant] = {}
+        self._prefixes: dict[tuple[str, str], Grant] = {}
+        self._lengths: tuple[int, ...] = ()
+
+    def extend(self, rules: Iterable[Mapping[str, Any]], grant: Grant) -> None:
+        """Take over what a role allows."""
+        for rule in rules:
+            self._add(rule, grant)
+        self._lengths = tuple({len(prefix) for _, prefix in self._prefixes})
+
+    def _add(self, rule: Mapping[str, Any], grant: Grant) -> None:
+        verbs = rule.get("verbs") or ()
+        for verb, group, resource in product(verbs, rule.get("apiGroups") or (), rule.get("resources") or ()):
+            kind = _ALL if resource == "*" else _SUBRESOURCE if resource.startswith("*/") else _EXACT
+            self._shapes[verb == "*", group == "*", kind] = None
+            entry = self._entries.setdefault((verb, group, resource), _Entry())
+            names = rule.get("resourceNames")
+            for name in names or ():
+                entry.names.setdefault(name, grant)
+            if not names:
+                entry.every = entry.every or grant
+        for verb, url in product(verbs, rule.get("nonResourceURLs") or ()):
+            if url.endswith("*"):
+                self._prefixes.setdefault((verb, url.rstrip("*")), grant)
+            else:
+                self._paths.setdefault((verb, url), grant)
+
+    def resource(self, verb: str, group: str, resource: str, subresource: str, name: str) -> Grant | None:
+        """Who allows a verb on an object (no name: on all)."""
+        combined = f"{resource}/{subresource}" if subresource else resource
+        best: Grant | None = None
+        for any_verb, any_group, kind in self._shapes:
+            wanted = combined if kind == _EXACT else "*" if kind == _ALL else f"*/{subresource}"
+            entry = self._entries.get(("*" if any_verb else verb, "*" if any_group else group, wanted))
+            if entry is None:
+                continue
+            found = entry.every
+            if name and entry.names:
+                found = _first(found, entry.names.get(name))
+            best = _first(best, found)
+        return best
+
+    def path(self, verb: str, path: str) -> Grant | None:
+        """Who allows a verb on a path that is no resource's."""
+        best: Grant | None = None
+        for wanted in (verb, "*"):
+            best = _first(best, self._paths.get((wanted, path)))
+            for length in self._lengths:
+                if length <= len(path):
+                    best = _first(best, self._prefixes.get((wanted, path[:length])))
+        return best
+
+
+def _first(one: Grant | None, other: Grant | None) -> Grant | None:
+    """The grant that comes first."""
+    if one is None or other is None:
+        return one or other
+    return min(one, other)
