@@ -126,6 +126,7 @@ async def test_forged_tokens(issuer: LocalIssuer, clock: VirtualClock) -> None:
     claims = {"iss": issuer.url, **rig.good()}
     public = issuer.keys["k1"].public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     other = ec.generate_private_key(ec.SECP256R1())
+
     def part(value: Any) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
