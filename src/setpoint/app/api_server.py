@@ -8,9 +8,11 @@ import socket
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ADMIN, UserInfo
+from setpoint.apiserver.answers import error_answer
 from setpoint.apiserver.authentication.certificates import Authorities
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.signing_key import SigningKey
@@ -19,7 +21,8 @@ from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
 from setpoint.apiserver.request import Request, Response
-from setpoint.app import access, bootstrap, kubeconfig, shared
+from setpoint.apiserver.routing import parse
+from setpoint.app import access, bootstrap, flow_control_objects, kubeconfig, shared
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
@@ -29,6 +32,9 @@ from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.storage.protocol import Store, StoreError
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.audit.log_file import LogFile
 
 #: the first address of the service range, as the `kubernetes` Service has it
 KUBERNETES_ADDRESS = "10.96.0.1"
@@ -64,7 +70,8 @@ class ApiServer:
         self._authentication = access.authentication(options, self._tokens, self._objects, clock)
         self.pipeline.virtual("tokenreviews", self._review_token)
         authorities = Authorities(self.authority.certificate_file, self.front_proxy.certificate_file)
-        self._http = HttpServer(self.pipeline, self._authentication, authorities)
+        self._audit_log: LogFile | None = None
+        self._http = HttpServer(self.pipeline, self._authentication, authorities, refusal=self._refusal)
 
     @property
     def url(self) -> str:
@@ -73,6 +80,7 @@ class ApiServer:
 
     async def start(self, *, announce: bool = True) -> None:
         """Open the store, make what every cluster has, listen, write the kubeconfig; raises StartError."""
+        self._begin_audit()
         try:
             await self._store.open()
         except StoreError as error:
@@ -104,12 +112,31 @@ class ApiServer:
         for follower in self.pipeline.followers:
             tasks.loop(type(follower).__name__, follower.run, clock=self._clock)
         tasks.start("default roles", self._default_roles())
+        tasks.loop("flow control objects", self._keep_flow_control, clock=self._clock)
         if self.options.on_etcd:
             tasks.loop("service repair", partial(ServiceAllocator(self._store).keep_repaired, self._clock), clock=self._clock)
 
     async def _default_roles(self) -> None:
         await self._clock.sleep(_ROLES_AFTER)
         await bootstrap.default_roles(self.client(LOOPBACK, "kube-apiserver"))
+
+    def _begin_audit(self) -> None:
+        audit = self.options.audit
+        if audit.policy and audit.log:
+            from setpoint.app import auditing
+
+            self.pipeline.audit, self._audit_log = auditing.begin(audit, self.pipeline, self._clock)
+
+    def _refusal(self, request: Request, error: StatusError) -> Response:
+        """The answer to who did not prove who they are; it is recorded, too."""
+        response = error_answer(request, error)
+        if self.pipeline.audit is not None:
+            self.pipeline.audit.refused(request, parse(request), response)
+        return response
+
+    async def _keep_flow_control(self) -> None:
+        client = self.client(LOOPBACK, "kube-apiserver")
+        await flow_control_objects.keep(client, self._clock, self.options.kubernetes_version)
 
     def announce(self) -> None:
         """Leave the address where the other parts look for it."""
@@ -122,6 +149,8 @@ class ApiServer:
         await self.pipeline.close()
         await self._proxy.close()
         await self._store.close()
+        if self._audit_log is not None:
+            await self._audit_log.close()
 
     def client(self, user: UserInfo, agent: str) -> Client:
         """A client in this process, by that identity."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-from msgspec import structs
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
-from setpoint.app import first_objects
+from setpoint.app import first_objects, flow_control_objects
+from setpoint.app.first_objects import as_served
 from setpoint.client.client import ClientProtocol
 from setpoint.registry.table import minors
 
@@ -21,12 +20,6 @@ _PRIORITY_CLASSES: Resource[Any] = Resource(
 )
 
 _API_SERVICES: Resource[Any] = Resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", namespaced=False, type=dict)
-_FLOW_SCHEMAS: Resource[Any] = Resource(
-    "flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema", namespaced=False, type=dict
-)
-_PRIORITY_LEVELS: Resource[Any] = Resource(
-    "flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations", "PriorityLevelConfiguration", namespaced=False, type=dict
-)
 _SERVICE_RANGES: Resource[Any] = Resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", namespaced=False, type=dict)
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -78,11 +71,11 @@ async def describe_server(client: ClientProtocol, *, service_range: str, minor: 
     ranges = [{"metadata": {"name": "kubernetes", "finalizers": finalizers}, "spec": {"cidrs": [service_range]}}]
     groups = (
         (_API_SERVICES, first_objects.api_services(served.groups)),
-        (_PRIORITY_LEVELS, first_objects.priority_levels()),
-        (_FLOW_SCHEMAS, first_objects.flow_schemas()),
+        (flow_control_objects.LEVELS, first_objects.priority_levels()),
+        (flow_control_objects.SCHEMAS, first_objects.flow_schemas()),
         (_SERVICE_RANGES, ranges),
     )
-    made = [pair for resource, bodies in groups for pair in _as_served(resource, bodies, served)]
+    made = [pair for resource, bodies in groups for pair in as_served(resource, bodies, served)]
     await asyncio.gather(*(_find_or_create(client, resource, body) for resource, body in made))
 
 
@@ -104,19 +97,6 @@ async def default_roles(client: ClientProtocol) -> None:
 
 def _place(body: Mapping[str, Any]) -> tuple[str, str]:
     return body["metadata"].get("namespace", ""), body["metadata"]["name"]
-
-
-def _as_served(
-    resource: Resource[Any], bodies: Iterable[Mapping[str, Any]], served: minors.Minor
-) -> Iterator[tuple[Resource[Any], Mapping[str, Any]]]:
-    """Bodies of version v1 in the version that a minor prefers; nothing where it has none."""
-    row = served.find(resource.group, resource.plural)
-    if row is None:
-        return
-    wanted = structs.replace(resource, version=row.versions[0])
-    convert = row.convert if wanted != resource else None
-    for body in bodies:
-        yield wanted, convert(dict(body), wanted.api_version) if convert is not None else body
 
 
 def _kubernetes_service(address: str, port: int) -> dict[str, Any]:

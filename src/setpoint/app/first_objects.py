@@ -8,6 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec import structs
+
+from setpoint.api.machinery.resource import Resource
+from setpoint.registry.table import minors
+
 Body = dict[str, Any]
 
 #: (group, version) → priority of the group, priority of the version in it
@@ -123,3 +128,14 @@ def _subject(word: str) -> Body:
         namespace, _, name = name.partition(":")
         return {"kind": "ServiceAccount", "serviceAccount": {"namespace": namespace, "name": name}}
     return {"kind": kind.capitalize(), kind: {"name": name}}
+
+
+def as_served(resource: Resource[Any], bodies: Iterable[Body], served: minors.Minor) -> Iterator[tuple[Resource[Any], Body]]:
+    """Bodies of version v1 in the version that a minor prefers; nothing where it has none."""
+    row = served.find(resource.group, resource.plural)
+    if row is None:
+        return
+    wanted = structs.replace(resource, version=row.versions[0])
+    convert = row.convert if wanted != resource else None
+    for body in bodies:
+        yield wanted, convert(dict(body), wanted.api_version) if convert is not None else body

@@ -74,6 +74,19 @@ class Election(Struct, frozen=True):
     retry_seconds: float = 2.0
 
 
+class Audit(Struct, frozen=True):
+    """What is written of requests, and where; as kube-apiserver's --audit-* flags. Off without both paths.
+
+    `policy` is the path of an audit policy; `log` that of the log, or - for standard output. `size` is in MiB (0: 100).
+    """
+
+    policy: str = ""
+    log: str = ""
+    size: int = 0
+    backups: int = 0
+    days: int = 0
+
+
 class Options(Struct, frozen=True):
     """How a cluster on this machine is made.
 
@@ -95,6 +108,7 @@ class Options(Struct, frozen=True):
     split: bool = False
     token_auth_file: Path | None = None
     access: Access = field(default_factory=Access)
+    audit: Audit = field(default_factory=Audit)
     controllers: bool = True
     scheduler: bool = True
     only: str = ""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from setpoint.app.data_dir import default_data_dir
-from setpoint.app.options import DEFAULT_MINOR, Access, Election, Etcd, Oidc, Options, StartError, Timings
+from setpoint.app.options import DEFAULT_MINOR, Access, Audit, Election, Etcd, Oidc, Options, StartError, Timings
 
 if TYPE_CHECKING:
     import typer
@@ -63,6 +63,11 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     oidc_required_claim: Annotated[list[str] | None, typer.Option(help="key=value that tokens must have.")] = None,
     oidc_ca_file: Annotated[str, typer.Option(help="CA of the issuer's server.", show_default=False)] = "",
     oidc_signing_algs: Annotated[str, typer.Option(help="Accepted algorithms, with commas between.")] = "RS256",
+    audit_policy_file: Annotated[str, typer.Option(help="What is recorded of requests.", show_default=False)] = "",
+    audit_log_path: Annotated[str, typer.Option(help="Where to; - is standard output.", show_default=False)] = "",
+    audit_log_maxsize: Annotated[int, typer.Option(min=0, help="MiB until the audit log is begun anew; 0 is 100.")] = 0,
+    audit_log_maxbackup: Annotated[int, typer.Option(min=0, help="How many old audit logs are kept; 0 is all.")] = 0,
+    audit_log_maxage: Annotated[int, typer.Option(min=0, help="Days for which they are kept; 0 is for ever.")] = 0,
     kubernetes_version: Annotated[str, typer.Option(help="Whose kinds, versions and fields: 1.25 to 1.37.")] = DEFAULT_MINOR,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
     node_monitor_grace_period: Annotated[float, typer.Option(help="Seconds until a silent node is Unknown.")] = 40,
@@ -131,6 +136,13 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
                 ca_file=oidc_ca_file,
                 signing_algs=tuple(oidc_signing_algs.split(",")),
             ),
+        ),
+        audit=Audit(
+            policy=_absolute(audit_policy_file),
+            log=audit_log_path if audit_log_path in ("", "-") else str(Path(audit_log_path).absolute()),
+            size=audit_log_maxsize,
+            backups=audit_log_maxbackup,
+            days=audit_log_maxage,
         ),
         timings=timings,
         kubernetes_version=kubernetes_version,

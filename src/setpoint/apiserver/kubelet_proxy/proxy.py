@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _CONNECT = 10.0  # seconds to reach a node
+_ANSWER = 30.0  # seconds in which an agent must begin to answer
 
 GetNode = Callable[[str], Awaitable[Mapping[str, Any] | None]]
 
@@ -94,7 +95,10 @@ class KubeletProxy:
         import aiohttp
 
         try:
-            return await self._sessions().ws_connect(url, params=query, protocols=(protocol,), max_msg_size=0, autoclose=False)
+            async with asyncio.timeout(_ANSWER):
+                return await self._sessions().ws_connect(
+                    url, params=query, protocols=(protocol,), max_msg_size=0, autoclose=False
+                )
         except aiohttp.WSServerHandshakeError as error:
             raise StatusError(error.status, "InternalError", f"Internal error occurred: {error.message}", {}) from error
         except (aiohttp.ClientError, TimeoutError) as error:
@@ -106,7 +110,8 @@ class KubeletProxy:
         import aiohttp
 
         try:
-            return await call(self._sessions())
+            async with asyncio.timeout(_ANSWER):
+                return await call(self._sessions())
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _unreachable(pod, error) from error
 
@@ -123,7 +128,8 @@ class KubeletProxy:
 
 
 def _unreachable(pod: Mapping[str, Any], error: Exception) -> StatusError:
-    message = f'error dialing backend of node "{pod["spec"]["nodeName"]}": {error}'
+    why = str(error) or f"the agent does not answer within {_ANSWER:.0f} s"
+    message = f'error dialing backend of node "{pod["spec"]["nodeName"]}": {why}'
     return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
 
 

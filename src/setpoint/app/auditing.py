@@ -1,0 +1,59 @@
+"""The audit log as options ask for it. Imported where it is on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from setpoint.api.machinery.decode import IGNORE
+from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.audit import policy
+from setpoint.apiserver.audit.log_file import LogFile, Rotation
+from setpoint.apiserver.audit.recorder import Recorder
+from setpoint.apiserver.negotiation import body_type
+from setpoint.apiserver.pipeline import Pipeline
+from setpoint.apiserver.request import Request
+from setpoint.apiserver.routing import RequestInfo
+from setpoint.app.options import Audit, StartError
+from setpoint.kit.clock import Clock
+
+
+def begin(audit: Audit, pipeline: Pipeline, clock: Clock) -> tuple[Recorder, LogFile]:
+    """What records requests, and its open file. Raises StartError."""
+    try:
+        rules = policy.read(Path(audit.policy))
+    except (OSError, ValueError) as error:
+        raise StartError(f"audit policy {audit.policy}: {error}") from error
+    file = LogFile(audit.log, Rotation(audit.size, audit.backups, audit.days))
+    try:
+        file.open()
+    except OSError as error:
+        raise StartError(f"audit log {audit.log}: {error.strerror}") from error
+
+    def decode(request: Request, info: RequestInfo) -> Any:
+        return _object(pipeline, request, info)
+
+    return Recorder(rules, file, clock, decode), file
+
+
+def _object(pipeline: Pipeline, request: Request, info: RequestInfo) -> Any:
+    """A body that is no JSON, as the object that it describes; None where it cannot be told."""
+    served = pipeline.router.find(info.group, info.version, info.resource)
+    if info.verb == "patch":  # an apply, whose YAML is mostly JSON anyway
+        return _yaml(request.body)
+    if served is None or (info.subresource and info.subresource != "status"):
+        return None
+    try:
+        media = body_type(request)
+        return pipeline.bodies.decode(request.body, media, served.resource, info.version, IGNORE)[0]
+    except StatusError:
+        return None
+
+
+def _yaml(body: bytes) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(body)
+    except (yaml.YAMLError, ValueError):
+        return None
