@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from setpoint.api.machinery.user import UserInfo
@@ -12,9 +13,51 @@ if TYPE_CHECKING:
     from setpoint.app.api_server import ApiServer
     from setpoint.app.data_dir import DataDir
 
+AUTHENTICATED = "system:authenticated"
+MASTERS = "system:masters"
 CONTROLLER_MANAGER = "system:kube-controller-manager"
 SCHEDULER = "system:kube-scheduler"
 NODES = "system:nodes"
+
+
+#: accounts of controllers that are not called as these are; None: the API server's own, which Kubernetes has no controller for
+_ACCOUNTS: Mapping[str, str | None] = {
+    "certificatesigningrequest-approving-controller": "certificate-controller",
+    "certificatesigningrequest-cleaner-controller": "certificate-controller",
+    "certificatesigningrequest-signing-controller": "certificate-controller",
+    "daemonset-controller": "daemon-set-controller",
+    "endpoints-controller": "endpoint-controller",
+    "endpointslice-mirroring-controller": "endpointslicemirroring-controller",
+    "garbage-collector-controller": "generic-garbage-collector",
+    "horizontal-pod-autoscaler-controller": "horizontal-pod-autoscaler",
+    "legacy-serviceaccount-token-cleaner-controller": "legacy-service-account-token-cleaner",
+    "node-lifecycle-controller": "node-controller",
+    "persistentvolume-attach-detach-controller": "attachdetach-controller",
+    "persistentvolume-binder-controller": "persistent-volume-binder",
+    "persistentvolume-expander-controller": "expand-controller",
+    "persistentvolume-protection-controller": "pv-protection-controller",
+    "persistentvolumeclaim-protection-controller": "pvc-protection-controller",
+    "pod-garbage-collector-controller": "pod-garbage-collector",
+    "priority-and-fairness-config-consumer": None,
+    "resourceclaim-controller": "resource-claim-controller",
+    "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
+    "service-cidr-controller": "service-cidrs-controller",
+    "serviceaccount-controller": "service-account-controller",
+    "taint-eviction-controller": "node-controller",
+}
+#: controllers that act as the controller manager itself
+_MANAGERS_OWN = frozenset(("serviceaccount-token-controller",))
+_SYSTEM = "kube-system"
+
+
+def controller(name: str) -> UserInfo:
+    """Who a controller is, by Kubernetes' name for it: mostly the account of kube-system that its default role is bound to."""
+    account = _ACCOUNTS.get(name, name)
+    if account is None:
+        return user("system:apiserver", MASTERS)
+    if name in _MANAGERS_OWN:
+        return user(CONTROLLER_MANAGER)
+    return user(f"system:serviceaccount:{_SYSTEM}:{account}", "system:serviceaccounts", f"system:serviceaccounts:{_SYSTEM}")
 
 
 def node_user(name: str) -> str:
@@ -24,7 +67,7 @@ def node_user(name: str) -> str:
 
 def user(name: str, *groups: str) -> UserInfo:
     """An identity of the system as authentication would find it."""
-    return UserInfo(name, groups=(*groups, "system:authenticated"))
+    return UserInfo(name, groups=(*groups, AUTHENTICATED))
 
 
 def node_serving(server: ApiServer, name: str) -> KeyPair:

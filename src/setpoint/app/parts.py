@@ -25,15 +25,17 @@ class Runs(Protocol):
     async def run(self) -> None: ...
 
 
-def controller_manager(options: Options, authority: Authority, client: Client, clock: Clock) -> ControllerManager:
-    """Every controller of the table."""
+def controller_manager(
+    options: Options, authority: Authority, client: Client, clock: Clock, clients: Callable[[str], Client] | None = None
+) -> ControllerManager:
+    """Every controller of the table, each with a client of its own (`clients`, by the controller's name)."""
     from setpoint.controllers.component import NodeTimings, Settings
     from setpoint.controllers.manager import ControllerManager
 
     timings = options.timings
     nodes = NodeTimings(monitor_period=timings.node_monitor_period, monitor_grace=timings.node_monitor_grace)
     settings = Settings(cluster_ca=authority.pem, signer=signer(authority), nodes=nodes)
-    return ControllerManager(client, clock, settings)
+    return ControllerManager(client, clock, settings, clients=clients)
 
 
 def signer(authority: Authority) -> Signer:
@@ -118,11 +120,13 @@ def scheduler(client: Client, clock: Clock) -> Runs:
     return Scheduler(client, clock)
 
 
-def controllers_loop(options: Options, authority: Authority, client: Client, clock: Clock) -> Callable[[], Awaitable[None]]:
+def controllers_loop(
+    options: Options, authority: Authority, client: Client, clock: Clock, clients: Callable[[str], Client] | None = None
+) -> Callable[[], Awaitable[None]]:
     """The controller manager as a loop: at once, or whenever its lease is ours."""
 
     def make() -> Runs:
-        return controller_manager(options, authority, client, clock)
+        return controller_manager(options, authority, client, clock, clients)
 
     if not options.elects:
         return make().run

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from setpoint.app import parts
+from setpoint.app import identities, parts
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import Options, StartError
 from setpoint.client.client import Client
-from setpoint.client.kubeconfig import KubeconfigError, load
+from setpoint.client.kubeconfig import Access, KubeconfigError, load
 from setpoint.client.transports.http import HttpTransport
 from setpoint.kit import garbage, looplag
-from setpoint.kit.clock import RealClock
+from setpoint.kit.clock import Clock, RealClock
 from setpoint.kit.tasks import Tasks
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.pki import Authority
+
+_CALLS = 4  # connections of one controller
 
 
 def connect(kubeconfig: Path, agent: str) -> tuple[Client, HttpTransport]:
@@ -32,16 +38,52 @@ async def run_controllers(options: Options, stop: asyncio.Event) -> None:
 
     data, clock = DataDir(options.data_dir), RealClock()
     managing, manager_transport = connect(data.component_kubeconfig("controller-manager"), "kube-controller-manager")
+    authority = Authority(data.pki)
+    own = OwnClients(authority, manager_transport.access, clock)
     scheduling, scheduler_transport = connect(data.component_kubeconfig("scheduler"), "kube-scheduler")
     loops = {
-        "controllers": parts.controllers_loop(options, Authority(data.pki), managing, clock),
+        "controllers": parts.controllers_loop(options, authority, managing, clock, own.client),
         "scheduler": parts.scheduler_loop(options, scheduling, clock),
     }
     try:
         await until_stopped(stop, loops)
     finally:
+        await own.close()
         await manager_transport.close()
         await scheduler_transport.close()
+
+
+class OwnClients:
+    """A client for each controller, by a certificate of its own; connections are made when a controller first has to do."""
+
+    def __init__(self, authority: Authority, access: Access, clock: Clock) -> None:
+        self._authority = authority
+        self._access = access
+        self._clock = clock
+        self._transports: dict[str, HttpTransport] = {}
+
+    def client(self, controller: str) -> Client:
+        """The client of a controller, by Kubernetes' name for it."""
+        from setpoint.apiserver.pki import Subject
+
+        user = identities.controller(controller)
+        transport = self._transports.get(user.name)
+        if transport is None:
+            groups = tuple(group for group in user.groups if group != identities.AUTHENTICATED)
+            certificate, key = self._authority.sign(Subject(user.name, groups))
+            access = Access(
+                self._access.server,
+                ca_data=self._access.ca_data,
+                ca_file=self._access.ca_file,
+                certificate_data=certificate.decode(),
+                key_data=key.decode(),
+            )
+            transport = self._transports[user.name] = HttpTransport(access, calls=_CALLS)
+        return Client(transport, user_agent="kube-controller-manager", clock=self._clock)
+
+    async def close(self) -> None:
+        for transport in self._transports.values():
+            await transport.close()
 
 
 async def run_controllers_alone(options: Options, stop: asyncio.Event) -> None:

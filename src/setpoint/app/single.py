@@ -63,8 +63,12 @@ def start_loops(tasks: Tasks, server: ApiServer, clock: Clock) -> None:
     """Controllers and scheduler, each by its own identity."""
     options = server.options
     if options.controllers:
+
+        def clients(name: str) -> Client:
+            return server.client(identities.controller(name), "kube-controller-manager")
+
         client = server.client(identities.user(identities.CONTROLLER_MANAGER), "kube-controller-manager")
-        tasks.loop("controllers", parts.controllers_loop(options, server.authority, client, clock), clock=clock)
+        tasks.loop("controllers", parts.controllers_loop(options, server.authority, client, clock, clients), clock=clock)
     if options.scheduler:
         client = server.client(identities.user(identities.SCHEDULER), "kube-scheduler")
         tasks.loop("scheduler", parts.scheduler_loop(options, client, clock), clock=clock)
@@ -79,7 +83,7 @@ def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock, templates: Mappin
 
     if options.runtime == "simulated":
         if options.nodes:
-            watching = server.client(identities.user("system:simulated-nodes", identities.NODES), "simulated-nodes")
+            watching = server.client(identities.user("system:simulated-nodes", identities.MASTERS), "simulated-nodes")
             tasks.loop("nodes", parts.simulated_nodes(options, watching, client, clock).run, clock=clock)
         return []
     registered = []
