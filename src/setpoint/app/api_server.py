@@ -16,6 +16,7 @@ from setpoint.apiserver.answers import error_answer
 from setpoint.apiserver.authentication.certificates import Authorities
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.signing_key import SigningKey
+from setpoint.apiserver.authorization.rbac.authorizer import RBAC
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
@@ -119,6 +120,9 @@ class ApiServer:
     async def _default_roles(self) -> None:
         await self._clock.sleep(_ROLES_AFTER)
         await bootstrap.default_roles(self.client(LOOPBACK, "kube-apiserver"))
+        for follower in self.pipeline.followers:
+            if isinstance(follower, RBAC):
+                follower.defaults_made()
 
     def _begin_audit(self) -> None:
         audit = self.options.audit

@@ -80,12 +80,20 @@ async def describe_server(client: ClientProtocol, *, service_range: str, minor: 
 
 
 async def default_roles(client: ClientProtocol) -> None:
-    """Make the roles and bindings that are absent. Nothing waits for them: begin this when the server is up."""
+    """Make the roles and bindings that are absent, and add what those that are there lack.
+
+    Nothing waits for them (until then, authorisation goes by their table): begin this when the server is up.
+    """
     from setpoint.registry.rbac.default_roles import defaults
+    from setpoint.registry.rbac.reconciliation import reconciled
 
     kinds = zip((_CLUSTER_ROLES, _CLUSTER_ROLE_BINDINGS, _ROLES, _ROLE_BINDINGS), defaults(), strict=True)
     for resource, bodies in kinds:
-        known = {_place(role) for role in (await client.list(resource)).items}
+        known = {_place(role): role for role in (await client.list(resource)).items}
+        for body in bodies:
+            held = known.get(_place(body))
+            if held is not None and (changed := reconciled(held, body)) is not None:
+                await _replace(client, resource, changed)
         absent = [body for body in bodies if _place(body) not in known]
         for start in range(0, len(absent), _BATCH):
             batch = absent[start : start + _BATCH]
@@ -93,6 +101,20 @@ async def default_roles(client: ClientProtocol) -> None:
             for outcome in await asyncio.gather(*made, return_exceptions=True):
                 if isinstance(outcome, Exception) and not (isinstance(outcome, StatusError) and outcome.code == 409):
                     raise outcome
+
+
+async def _replace(client: ClientProtocol, resource: Resource[Any], body: Mapping[str, Any]) -> None:
+    """Write a default anew; what has no resourceVersion takes the place of what is there. Whoever else writes it goes first."""
+    namespace, name = _place(body)
+    try:
+        if "resourceVersion" in body["metadata"]:
+            await client.update(resource, body, namespace)
+            return
+        await client.delete(resource, name, namespace)
+        await client.create(resource, body, namespace)
+    except StatusError as error:
+        if error.code not in (404, 409):
+            raise
 
 
 def _place(body: Mapping[str, Any]) -> tuple[str, str]:
