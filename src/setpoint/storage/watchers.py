@@ -17,6 +17,10 @@ from setpoint.storage.protocol import Event, Lagged, Only, Record, StoreError, U
 
 #: events that keep their encoded lines, the newest; older ones, kept as history, are seldom asked for and encoded anew
 KEEP_LINES = 1000
+#: bytes of objects that a watcher gets at once, more or less: a thousand slow ones must not each hold all that they missed
+AT_ONCE = 64 * 1024
+_FEW = 4  # events that are not worth counting
+_LINE = 500  # bytes that a deletion is taken for
 
 
 class Watcher:
@@ -56,8 +60,16 @@ class Watcher:
         return self.ready()
 
     def ready(self) -> Sequence[Event]:
-        events = list(self._queue)
-        self._queue.clear()
+        queue = self._queue
+        if len(queue) <= _FEW:
+            events = list(queue)
+            queue.clear()
+            return events
+        events, size = [], 0
+        while queue and size < AT_ONCE:
+            event = queue.popleft()
+            events.append(event)
+            size += len(event.record.value) if event.record is not None else _LINE
         return events
 
     @property
