@@ -28,6 +28,7 @@ _PAGE = 1_000
 _OPEN_SECONDS = 10.0
 #: how long the watch may be behind what a read has seen before a write of our own makes it tell
 _NUDGE_SECONDS = 0.05
+_SILENT_SECONDS = 1.0
 _PROTOBUF = b"k8s\0"
 
 
@@ -115,28 +116,46 @@ class EtcdStore:
             except StoreError as error:
                 asked.set_exception(Unavailable(str(error)))
                 continue
-            if self._watch is not None and self._watch.progress < revision:
-                self._behind.set()
+            self._expect()
             asked.set_result(revision)
 
     async def _nudge(self) -> None:
-        """Where others write to the same etcd, our watch tells nothing of it: a write of our own then shows how far we are.
+        """See to it that the watch gets as far as the world is known to be.
 
-        Requests for progress would be cheaper, but before etcd 3.4.25 and 3.5.8 their answers may overtake events.
+        Where others write to the same etcd, it tells nothing of that: a write of our own then shows how far we are. (Requests for
+        progress would be cheaper, but before etcd 3.4.25 and 3.5.8 their answers may overtake events.) A watch that does not tell
+        even of that hangs with its member, and goes on at another.
         """
-        from aetcd.rpc import rpc_pb2 as pb
-
-        request = pb.PutRequest(key=self._layout.own("progress"))
         while True:
             await self._behind.wait()
             self._behind.clear()
-            wanted = self._connection.revision
+            watch, wanted = self._watch, self._connection.revision
             await self._clock.sleep(_NUDGE_SECONDS)
-            if self._watch is not None and self._watch.progress < wanted:
-                try:
-                    await self._connection.read(lambda member: (member.kv.Put, request))
-                except StoreError:
-                    await self._clock.sleep(PAUSE)
+            if watch is None or watch.progress >= wanted:
+                continue
+            try:
+                wanted = await self._tell()
+            except StoreError:
+                await self._clock.sleep(PAUSE)
+                continue
+            deadline = self._clock.monotonic() + _SILENT_SECONDS
+            while watch.progress < wanted and self._clock.monotonic() < deadline:
+                await self._clock.sleep(_NUDGE_SECONDS)
+            if watch.progress < wanted:
+                watch.restart()
+
+    async def _tell(self) -> int:
+        """A write that everybody who watches sees and nobody shows; its revision."""
+        from aetcd.rpc import rpc_pb2 as pb
+
+        request = pb.PutRequest(key=self._layout.own("progress"))
+        response = await self._connection.read(lambda member: (member.kv.Put, request))
+        return int(response.header.revision)
+
+    def _expect(self) -> None:
+        """Something newer than what the watch has told is known."""
+        if self._watch is not None and self._watch.progress < self._connection.revision:
+            self._behind.set()
 
     async def list(self, prefix: str = "") -> Page:
         """Every object, as of one revision; `prefix` is always empty."""
@@ -178,15 +197,21 @@ class EtcdStore:
 
     async def create(self, key: str, encode: Encode, *, ttl: float = 0) -> Record:
         self._open()
-        return await self._writer.create(key, encode, ttl)
+        record = await self._writer.create(key, encode, ttl)
+        self._expect()
+        return record
 
     async def update(self, key: str, encode: Encode, *, expect: int = 0, ttl: float = 0) -> Record:
         self._open()
-        return await self._writer.update(key, encode, expect, ttl)
+        record = await self._writer.update(key, encode, expect, ttl)
+        self._expect()
+        return record
 
     async def delete(self, key: str, *, expect: int = 0) -> Event:
         self._open()
-        return await self._writer.delete(key, expect)
+        event = await self._writer.delete(key, expect)
+        self._expect()
+        return event
 
     async def compact(self, revision: int) -> None:
         from aetcd.rpc import rpc_pb2 as pb

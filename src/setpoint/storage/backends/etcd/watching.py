@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,6 +37,7 @@ class EtcdWatch:
         self._member: Member | None = None
         self._stream: Any = None
         self._closed = False
+        self._silent = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -48,6 +50,12 @@ class EtcdWatch:
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None
+
+    def restart(self) -> None:
+        """Go on at another member: this one hangs."""
+        if self._stream is not None:
+            self._silent = True
+            self._stream.cancel()
 
     @property
     def progress(self) -> int:
@@ -66,6 +74,12 @@ class EtcdWatch:
                 response = await self._stream.read()
             except aio.AioRpcError as error:
                 await self._break(error.details() or error.code().name)
+                continue
+            except asyncio.CancelledError:  # also what a stream says that was cancelled here
+                if not self._silent or _is_cancelled():
+                    raise
+                self._silent = False
+                await self._break("the member is silent")
                 continue
             if response is aio.EOF:
                 await self._break("the stream ended")
@@ -116,3 +130,9 @@ class EtcdWatch:
         if event.type:  # 1: deleted
             return Event(key, kv.mod_revision, None, None)
         return Event(key, kv.mod_revision, record_of(key, kv, self._selection(kv.value)), None)
+
+
+def _is_cancelled() -> bool:
+    """Whether it is the running task that was cancelled."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
