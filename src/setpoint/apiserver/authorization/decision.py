@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -38,7 +38,13 @@ class Rules(Struct, frozen=True):
 
 
 class Authorizer(Protocol):
-    """One way to decide. Of a list or watch, `info.selected` is the name that its field selector gives."""
+    """One way to decide, at once if it can. Of a list or watch, `info.selected` is the name that its field selector gives."""
+
+    def decide(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]: ...
+
+
+class Door(Protocol):
+    """All of them together."""
 
     async def decide(self, user: UserInfo, info: RequestInfo) -> Decision: ...
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from setpoint.api.machinery.status import StatusError, forbidden_object, not_found
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.authorization.decision import Authorizer, Rule
+from setpoint.apiserver.authorization.decision import Door, Rule
 from setpoint.apiserver.authorization.union import MASTERS
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.registry.admission.chain import BaseStep
@@ -36,7 +36,7 @@ class Resolver(Protocol):
 class EscalationCheck(BaseStep):
     """Refuses roles and bindings that give more than their writer has."""
 
-    def __init__(self, authorizer: Authorizer, resolver: Resolver) -> None:
+    def __init__(self, authorizer: Door, resolver: Resolver) -> None:
         self._authorizer = authorizer
         self._resolver = resolver
 

@@ -77,7 +77,7 @@ class NodeAuthorizer:
             for following in self._followings:
                 tasks.start(following.prefix, following.run())
 
-    async def decide(self, user: UserInfo, info: RequestInfo) -> Decision:
+    def decide(self, user: UserInfo, info: RequestInfo) -> Decision:
         node = node_of(user)
         if node is None:
             return NO_OPINION

@@ -32,6 +32,8 @@ class RBAC:
 
     def __init__(self, store: Store, clock: Clock, seeds: Seeds | None = None) -> None:
         self.index = Index()
+        self._store = store
+        self._seen = -1
         self._seeded: set[tuple[str, Key]] = set()
         self._followings = [
             Following(store, clock, f"{plural}.{GROUP}/", partial(self._take, plural)) for plural in (*_ROLES, *_BINDINGS)
@@ -41,7 +43,7 @@ class RBAC:
 
     # --- authorizer ---
 
-    async def decide(self, user: UserInfo, info: RequestInfo) -> Decision:
+    def decide(self, user: UserInfo, info: RequestInfo) -> Decision:
         grant = self.index.find(user, info)
         if grant is None and self.catch_up():
             grant = self.index.find(user, info)
@@ -77,6 +79,9 @@ class RBAC:
 
     def catch_up(self) -> bool:
         """Take what the store has for us; whether that was anything."""
+        if self._seen == self._store.revision:
+            return False
+        self._seen = self._store.revision
         return sum(following.catch_up() for following in self._followings) > 0
 
     # --- following ---

@@ -13,9 +13,10 @@ from typing import Any
 from msgspec import Struct, field
 
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.authorization.attributes import name_of
 from setpoint.apiserver.authorization.rbac.table import Grant, Table
 from setpoint.apiserver.routing import RequestInfo
+
+_REMEMBERED = 20_000  # pairs of a user and a scope
 
 Rule = Mapping[str, Any]
 #: namespace (empty: a ClusterRole, a ClusterRoleBinding) and name
@@ -56,6 +57,8 @@ class Index:
         self._bindings: dict[Key, Binding] = {}
         self._subjects: dict[_SubjectKey, _Subject] = {}
         self._users: dict[Key, set[_SubjectKey]] = {}  # of each role
+        self._dangling: set[Key] = set()  # roles that bindings name and that are not there
+        self._tables: dict[tuple[str, str, tuple[str, ...]], tuple[Table, ...]] = {}  # scope, user, groups
 
     # --- what there is ---
 
@@ -65,11 +68,14 @@ class Index:
             self._roles.pop(key, None)
         else:
             self._roles[key] = rules
+        self._tables.clear()
         for subject in self._users.get(key, ()):
             self._subjects[subject].table = None
+        self._look_for(key)
 
     def set_binding(self, key: Key, binding: Binding | None) -> None:
         """A binding is as it says now; None: it is gone."""
+        self._tables.clear()
         old = self._bindings.pop(key, None)
         if old is not None:
             self._unbind(old)
@@ -94,6 +100,7 @@ class Index:
             found.bindings.setdefault(name, (binding, place))
             found.table = None
             self._users.setdefault(binding.role, set()).add(key)
+        self._look_for(binding.role)
 
     def _unbind(self, binding: Binding) -> None:
         scope, name = binding.key
@@ -110,29 +117,42 @@ class Index:
                     del self._users[binding.role]
             if not found.bindings:
                 del self._subjects[key]
+        self._look_for(binding.role)
+
+    def _look_for(self, role: Key) -> None:
+        if role in self._users and role not in self._roles:
+            self._dangling.add(role)
+        else:
+            self._dangling.discard(role)
 
     # --- questions ---
 
     def find(self, user: UserInfo, info: RequestInfo) -> Grant | None:
         """The binding that allows a request: of the whole cluster if one does, else of its namespace."""
-        for scope in ("", info.namespace) if info.is_resource and info.namespace else ("",):
-            best: Grant | None = None
-            for table in self._tables(user, scope):
-                if info.is_resource:
-                    found = table.resource(info.verb, info.group, info.resource, info.subresource, name_of(info))
-                else:
-                    found = table.path(info.verb, info.path)
+        best: Grant | None = None
+        if not info.is_resource:
+            for table in self._of(user, ""):
+                found = table.path(info.verb, info.path)
+                if found is not None and (best is None or found < best):
+                    best = found
+            return best
+        name = info.name or info.selected
+        for scope in ("", info.namespace) if info.namespace else ("",):
+            for table in self._of(user, scope):
+                found = table.resource(info.verb, info.group, info.resource, info.subresource, name)
                 if found is not None and (best is None or found < best):
                     best = found
             if best is not None:
-                return best
-        return None
+                break
+        return best
 
     def missing(self, user: UserInfo, namespace: str) -> list[str]:
         """Which roles that the user is bound to are not there, in the order of their bindings."""
+        if not self._dangling:
+            return []
         found: list[str] = []
         for scope in ("", namespace) if namespace else ("",):
-            named = {text for table in self._tables(user, scope) for text in table.missing}
+            named = {text for table in self._of(user, scope) for text in table.missing}
             found += [why for _, why in sorted(named)]
         return list(dict.fromkeys(found))
 
@@ -152,9 +172,15 @@ class Index:
             if found is not None:
                 yield found
 
-    def _tables(self, user: UserInfo, scope: str) -> Iterator[Table]:
-        for held in self._held(user, scope):
-            yield held.table or self._made(held)
+    def _of(self, user: UserInfo, scope: str) -> tuple[Table, ...]:
+        """The tables of all subjects that a user is; remembered, since the same few users ask again and again."""
+        key = (scope, user.name, user.groups)
+        tables = self._tables.get(key)
+        if tables is None:
+            if len(self._tables) >= _REMEMBERED:
+                self._tables.clear()
+            tables = self._tables[key] = tuple(held.table or self._made(held) for held in self._held(user, scope))
+        return tables
 
     def _made(self, subject: _Subject) -> Table:
         table = subject.table = Table()

@@ -67,16 +67,16 @@ class Table:
     def resource(self, verb: str, group: str, resource: str, subresource: str, name: str) -> Grant | None:
         """Who allows a verb on an object (no name: on all)."""
         combined = f"{resource}/{subresource}" if subresource else resource
+        entries = self._entries
         best: Grant | None = None
         for any_verb, any_group, kind in self._shapes:
             wanted = combined if kind == _EXACT else "*" if kind == _ALL else f"*/{subresource}"
-            entry = self._entries.get(("*" if any_verb else verb, "*" if any_group else group, wanted))
+            entry = entries.get(("*" if any_verb else verb, "*" if any_group else group, wanted))
             if entry is None:
                 continue
-            found = entry.every
-            if name and entry.names:
-                found = _first(found, entry.names.get(name))
-            best = _first(best, found)
+            found = _first(entry.every, entry.names.get(name)) if name and entry.names else entry.every
+            if found is not None and (best is None or found < best):
+                best = found
         return best
 
     def path(self, verb: str, path: str) -> Grant | None:
