@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from setpoint.api.machinery.quantity import parse
 from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.scheduler.cycle import nodes_to_find
-from setpoint.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
+from setpoint.scheduler.pods import PodInfo
+from setpoint.scheduler.snapshot import NodeInfo, Snapshot
 from setpoint.testing.scheduling import Rig, expression, node, pod, required, taint
 
 LABELS = ("a", "b")

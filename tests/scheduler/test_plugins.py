@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from setpoint.scheduler.plugins.image_locality import normalized_name
-from setpoint.scheduler.snapshot import ANY_ADDRESS
+from setpoint.scheduler.pods import ANY_ADDRESS
 from setpoint.testing.scheduling import Rig, expression, node, pod, preferred, required, taint
 
 NOT_HELPFUL = "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."

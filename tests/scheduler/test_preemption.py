@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from setpoint.api.types.base import convert
-from setpoint.api.types.policy_v1 import PodDisruptionBudget
-from setpoint.scheduler.snapshot import PodInfo
+from setpoint.api.types.policy_v1 import PODDISRUPTIONBUDGETS
+from setpoint.scheduler.pods import PodInfo
 from setpoint.testing.scheduling import Rig, node, pod
 
 
@@ -65,7 +64,7 @@ def test_a_spent_budget_weighs_more_than_priority(rig: Rig) -> None:
         pod("b", cpu="2", nodeName="two", priority=500),
     )
     budget = {"metadata": {"name": "b", "namespace": "d"}, "spec": {"selector": {"matchLabels": {"app": "a"}}}}
-    rig.budgets.items.append(convert(budget, PodDisruptionBudget))
+    rig.collections.put(PODDISRUPTIONBUDGETS, budget)
     assert victims(rig, cpu="2") == ("two", ["b"])
 
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.events import Action, ClusterEvent, What
-from setpoint.scheduler.queue import NO_NODES_PLUGIN, Place, QueuedPod, SchedulingQueue
-from setpoint.scheduler.snapshot import pod_key
+from setpoint.scheduler.pods import pod_key
+from setpoint.scheduler.queue import NO_NODES_PLUGIN, Backoff, Place, QueuedPod, SchedulingQueue
 from setpoint.testing.scheduling import Rig, node, pod, required, taint
 
 
@@ -91,7 +91,7 @@ def test_backoff_doubles_up_to_ten_seconds() -> None:
         assert queue.pop(now) is None
         due = queue.due()
         assert due is not None
-        assert due == queued.backoff_until
+        assert due == queued.backoff_until(Backoff())
         assert queue.pop(due - 0.01) is None
         waited.append(due - now)
         now = due

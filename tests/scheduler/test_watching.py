@@ -17,7 +17,7 @@ def pod(uid: str, node: str) -> Pod:
 def test_another_pod_of_the_same_name_counts_on_its_own_node() -> None:
     snapshot = Snapshot()
     queue = SchedulingQueue(lambda _: None, lambda _: 0, {})
-    watching = Watching(queue, snapshot, Nominator(), VirtualClock(), "default-scheduler", lambda: None)
+    watching = Watching(queue, snapshot, Nominator(), VirtualClock(), lambda _: True, lambda: None)
     for name in ("n1", "n2"):
         watching.node_changed("ADDED", None, convert({"metadata": {"name": name}}, Node))
     watching.pod_changed("ADDED", None, pod("a", "n1"))

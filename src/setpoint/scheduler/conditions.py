@@ -46,6 +46,11 @@ def not_scheduled(pod: Pod, reason: str, message: str, nominated: str, now: floa
     return _patch(pod, status) if status else None
 
 
+def not_nominated(pod: Pod) -> dict[str, Any]:
+    """The status patch for a pod whose promised node goes to a more important one."""
+    return _patch(pod, {"nominatedNodeName": None})
+
+
 def preempted(victim: Pod, scheduler: str, now: float) -> dict[str, Any]:
     """The status patch for a pod that makes room for a more important one."""
     message = f"{scheduler}: preempting to accommodate a higher priority pod"

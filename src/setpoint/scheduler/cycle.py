@@ -1,6 +1,8 @@
 """One scheduling cycle: from a pod to the node it shall run on, without waiting for anything.
 
 Source: `schedulePod` of kube-scheduler. Filter until enough nodes are found, rate them, take the best; of equals one by lot.
+What nodes have to be asked for the first time is done in slices: `run` raises Unfinished, and is called again with what was
+found out kept.
 """
 
 from __future__ import annotations
@@ -11,14 +13,17 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
+from setpoint.scheduler.board import UNKNOWN, Board, Budget
 from setpoint.scheduler.framework import CycleState, Victims
 from setpoint.scheduler.nominator import Nominator
+from setpoint.scheduler.pods import PodInfo
 from setpoint.scheduler.profile import Profile
 from setpoint.scheduler.queue import NO_NODES_PLUGIN
-from setpoint.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
+from setpoint.scheduler.snapshot import NodeInfo, Snapshot
 from setpoint.scheduler.status import Code, Diagnosis, FitError, Status, unresolvable
 
 Refuse = Callable[[Pod, NodeInfo], Status | None]
+MOST_SLICES = 50  # then the cycle is run in one go, however long it takes: nodes that change faster than they are asked
 
 
 class CycleError(Exception):
@@ -40,12 +45,24 @@ class Placement(Struct, frozen=True):
     state: CycleState
 
 
-def nodes_to_find(total: int) -> int:
-    """How many feasible nodes are enough: all of up to 100; of more 50 %, less 1 % per 125 nodes, but 5 % or 100 at least."""
-    if total < 100:
+class Found(Struct):
+    """The nodes that fit, before one is chosen."""
+
+    state: CycleState
+    board: Board
+    nodes: list[NodeInfo]
+    diagnosis: Diagnosis
+
+
+def nodes_to_find(total: int, percentage: int = 0) -> int:
+    """How many feasible nodes are enough: all of up to 100; of more 50 %, less 1 % per 125 nodes, but 5 % or 100 at least.
+
+    A `percentage` of the configuration stands in for the computed one; 100 asks for all.
+    """
+    if total < 100 or percentage >= 100:
         return total
-    percentage = max(5, 50 - total // 125)
-    return max(100, total * percentage // 100)
+    chosen = percentage or max(5, 50 - total // 125)
+    return max(100, total * chosen // 100)
 
 
 class Cycle:
@@ -58,27 +75,37 @@ class Cycle:
         self._rng = rng
         self._next = 0
 
-    def run(self, info: PodInfo) -> Placement:
-        """Find a node. Raises NoFit, after PostFilter has been asked, or CycleError."""
+    def run(self, info: PodInfo, budget: Budget | None = None) -> Placement:
+        """Find a node. Raises NoFit, after PostFilter has been asked, CycleError, or Unfinished when the budget is spent."""
+        found = self.find(info, budget or Budget(1 << 60))
+        if not found.nodes:
+            raise self.no_fit(found)
+        return self.choose(found)
+
+    def find(self, info: PodInfo, budget: Budget) -> Found:
+        """The nodes that fit, enough of them."""
         state = CycleState(info)
+        state.budget = budget
         nodes = self._snapshot.nodes
         if not nodes:
             raise NoFit(0, Diagnosis(plugins={NO_NODES_PLUGIN}))
         diagnosis = Diagnosis()
-        feasible = self._feasible(state, info.pod, nodes, diagnosis)
-        if not feasible:
-            raise self._no_fit(state, info.pod, len(nodes), diagnosis)
-        return Placement(self._best(state, info.pod, feasible), state)
+        board = self._profile.board(state)
+        return Found(state, board, self._feasible(state, nodes, board, diagnosis, budget), diagnosis)
 
-    def _no_fit(self, state: CycleState, pod: Pod, total: int, diagnosis: Diagnosis) -> NoFit:
-        victims, status = self._profile.post_filter(state, pod, diagnosis)
+    def no_fit(self, found: Found) -> NoFit:
+        """Ask PostFilter."""
+        victims, status = self._profile.post_filter(found.state, found.state.info.pod, found.diagnosis)
         if status is not None:
-            diagnosis.post_filter_message = status.message
-        return NoFit(total, diagnosis, victims)
+            found.diagnosis.post_filter_message = status.message
+        return NoFit(len(self._snapshot.nodes), found.diagnosis, victims)
 
     # ---- filtering
 
-    def _feasible(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo], diagnosis: Diagnosis) -> list[NodeInfo]:
+    def _feasible(
+        self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis, budget: Budget
+    ) -> list[NodeInfo]:
+        pod = state.info.pod
         names, narrowed, refusal = self._profile.pre_filter(state, pod)
         if refusal is not None:
             if refusal.code is Code.ERROR:
@@ -87,67 +114,91 @@ class Cycle:
             diagnosis.pre_filter_message = refusal.message
             diagnosis.blame(refusal)
             return []
-        refuse = self._profile.remembering_filters(state)
-        promised = self._promised_node(pod, state, refuse)
+        ask, others = self._profile.remembering_filters(state, board, budget)
+        promised = self._promised_node(state)
         if promised is not None:
             return [promised]
         if names is not None:
             nodes = [node for node in nodes if node.name in names]
             diagnosis.absent = unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowed))}]")
             diagnosis.plugins |= narrowed
-        return self._search(pod, state, nodes, refuse, diagnosis)
+        return self._search(state, nodes, board, ask, others, diagnosis)
 
-    def _promised_node(self, pod: Pod, state: CycleState, refuse: Refuse) -> NodeInfo | None:
+    def _promised_node(self, state: CycleState) -> NodeInfo | None:
         """The node that was cleared for this pod, if it fits there now."""
-        name = pod.status.nominated_node_name or self._nominator.node_of(state.info.key)
+        name = state.info.pod.status.nominated_node_name or self._nominator.node_of(state.info.key)
         node = self._snapshot.get(name) if name else None
-        return node if node is not None and self._check(pod, state, node, refuse) is None else None
+        return node if node is not None and self._check(state, node) is None else None
 
     def _search(
-        self, pod: Pod, state: CycleState, nodes: Sequence[NodeInfo], refuse: Refuse, diagnosis: Diagnosis
+        self,
+        state: CycleState,
+        nodes: Sequence[NodeInfo],
+        board: Board,
+        ask: Refuse,
+        others: Refuse | None,
+        diagnosis: Diagnosis,
     ) -> list[NodeInfo]:
         """Go round the nodes from where the last search ended, so that all get their turn."""
-        enough = nodes_to_find(len(nodes))
+        pod, refusals = state.info.pod, board.refusals
+        enough = nodes_to_find(len(nodes), self._profile.config.percentage_of_nodes_to_score)
         feasible: list[NodeInfo] = []
+        refused: list[tuple[str, Status]] = []
         start = self._next % len(nodes) if nodes else 0
-        looked_at = 0
         crowded = bool(len(self._nominator))
         for node in (*nodes[start:], *nodes[:start]):
-            looked_at += 1
-            status = self._check(pod, state, node, refuse) if crowded else refuse(pod, node)
+            status = refusals[node.slot]
+            if status is UNKNOWN:
+                status = ask(pod, node)
+            if status is None and others is not None:
+                status = others(pod, node)
+            if status is None and crowded:
+                status = self._crowd(state, node)
             if status is not None:
-                if status.code is Code.ERROR:
-                    raise CycleError(f'running "{status.plugin}" filter plugin: {status.message}')
-                diagnosis.refuse(node.name, status)
+                refused.append((node.name, status))
                 continue
             feasible.append(node)
             if len(feasible) >= enough:
                 break
         if nodes:
-            self._next = (start + looked_at) % len(nodes)
+            self._next = (start + len(feasible) + len(refused)) % len(nodes)
+        for name, status in refused if not feasible else _errors(refused):
+            if status.code is Code.ERROR:
+                raise CycleError(f'running "{status.plugin}" filter plugin: {status.message}')
+            diagnosis.refuse(name, status)
         return feasible
 
-    def _check(self, pod: Pod, state: CycleState, node: NodeInfo, refuse: Refuse) -> Status | None:
-        """Refused with those counted whom the node is promised to, or without: they may come, or may not."""
+    def _check(self, state: CycleState, node: NodeInfo) -> Status | None:
+        return self._crowd(state, node) or self._profile.filters(state)(state.info.pod, node)
+
+    def _crowd(self, state: CycleState, node: NodeInfo) -> Status | None:
+        """Refused with those counted whom the node is promised to: they may come. It has to fit without them, too."""
+        pod = state.info.pod
         ahead = self._nominator.ahead_of(pod, state.info.key, node.name)
-        if ahead:
-            crowded = node.clone()
-            for info in ahead:
-                if info.key not in crowded.pods:
-                    crowded.add_pod(info)
-            status = self._profile.filters(state)(pod, crowded)
-            if status is not None:
-                return status
-        return refuse(pod, node)
+        if not ahead:
+            return None
+        crowded, trial = node.clone(), state.clone()
+        for info in ahead:
+            if info.key not in crowded.pods:
+                self._profile.add_pod(trial, pod, info, crowded)
+        return self._profile.filters(trial)(pod, crowded)
 
     # ---- choosing
 
-    def _best(self, state: CycleState, pod: Pod, feasible: Sequence[NodeInfo]) -> str:
+    def choose(self, found: Found, extra: Sequence[int] | None = None) -> Placement:
+        """The best of the nodes; `extra` adds to their scores."""
+        feasible = found.nodes
         if len(feasible) == 1:
-            return feasible[0].name
-        scores = self._profile.score(state, pod, feasible)
+            return Placement(feasible[0].name, found.state)
+        scores = self._profile.score(found.state, found.state.info.pod, feasible, found.board)
         if isinstance(scores, Status):
             raise CycleError(f'running PreScore plugin "{scores.plugin}": {scores.message}')
+        if extra is not None:
+            scores = [score + more for score, more in zip(scores, extra, strict=True)]
         highest = max(scores)
         equals = [node.name for node, score in zip(feasible, scores, strict=True) if score == highest]
-        return equals[0] if len(equals) == 1 else self._rng.choice(equals)
+        return Placement(equals[0] if len(equals) == 1 else self._rng.choice(equals), found.state)
+
+
+def _errors(refused: Sequence[tuple[str, Status]]) -> list[tuple[str, Status]]:
+    return [each for each in refused if each[1].code is Code.ERROR]

@@ -18,6 +18,14 @@ class What(Enum):
     POD = auto()  # the waiting pod itself
     ASSIGNED_POD = auto()  # a pod that has a node
     NODE = auto()
+    NAMESPACE = auto()
+    CLAIM = auto()
+    VOLUME = auto()
+    STORAGE_CLASS = auto()
+    CSI_NODE = auto()
+    CSI_DRIVER = auto()
+    CSI_STORAGE_CAPACITY = auto()
+    VOLUME_ATTACHMENT = auto()
 
 
 class Action(IntFlag):

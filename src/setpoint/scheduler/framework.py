@@ -11,18 +11,21 @@ plugin keeps nothing of a pod between cycles except in `CycleState`.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
+from setpoint.api.machinery.resource import Resource
 from setpoint.api.types.core_v1 import Pod
 from setpoint.client.client import ClientProtocol
 from setpoint.client.events import EventRecorder
 from setpoint.kit.clock import Clock
+from setpoint.scheduler.board import Budget
 from setpoint.scheduler.events import Interest
-from setpoint.scheduler.snapshot import NodeInfo, PodInfo, Snapshot
+from setpoint.scheduler.pods import PodInfo
+from setpoint.scheduler.snapshot import NodeInfo, Snapshot
 from setpoint.scheduler.status import Diagnosis, Status
 
 if TYPE_CHECKING:
@@ -36,10 +39,11 @@ MAX_SCORE = 100
 class CycleState:
     """What plugins hand on from one extension point to the next, for one pod and one cycle."""
 
-    __slots__ = ("_data", "info", "skip_filter", "skip_score")
+    __slots__ = ("_data", "budget", "info", "skip_filter", "skip_score")
 
     def __init__(self, info: PodInfo) -> None:
         self.info = info
+        self.budget = Budget(1 << 60)
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
         self._data: dict[type[Any], Any] = {}
@@ -57,6 +61,29 @@ class CycleState:
         found: T | None = self._data.get(kind)
         return found
 
+    def clone(self) -> CycleState:
+        """A copy to try pods out on: what a plugin changes for that must have a `clone` of its own."""
+        copy = CycleState(self.info)
+        copy.skip_filter, copy.skip_score, copy.budget = self.skip_filter, self.skip_score, self.budget
+        copy._data = {kind: value.clone() if hasattr(value, "clone") else value for kind, value in self._data.items()}
+        return copy
+
+
+class Lister(Protocol):
+    """What is known of a collection: objects by `name` or `namespace/name`."""
+
+    def get(self, key: str) -> Any: ...
+
+    def list(self, namespace: str = "") -> list[Any]: ...
+
+
+class Listers(Protocol):
+    """The collections that plugins read; `on_change` calls back whenever one changes."""
+
+    def of(self, resource: Resource[Any]) -> Lister: ...
+
+    def on_change(self, resource: Resource[Any], changed: Callable[[], None]) -> None: ...
+
 
 @dataclass(slots=True)
 class Handle:
@@ -68,14 +95,8 @@ class Handle:
     nominator: Nominator
     recorder: EventRecorder
     rng: random.Random
-    budgets: BudgetLister
+    listers: Listers
     profile: Profile = field(init=False)
-
-
-class BudgetLister(Protocol):
-    """The disruption budgets of a namespace (policy/v1)."""
-
-    def list(self, namespace: str = "") -> list[Any]: ...
 
 
 class PreFilterResult(Struct, frozen=True):
@@ -101,7 +122,7 @@ class Plugin(Protocol):
     name: str
 
 
-def is_local(plugin: Plugin) -> bool:
+def is_local(plugin: object) -> bool:
     return getattr(plugin, "local", False) is True
 
 
@@ -141,6 +162,15 @@ class Filter(Protocol):
 
 
 @runtime_checkable
+class Trial(Protocol):
+    """For plugins whose Filter looks at other pods too: `other` comes to `node` on trial, or leaves it."""
+
+    def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> None: ...
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> None: ...
+
+
+@runtime_checkable
 class PostFilter(Protocol):
     """Asked when no node is left: may make room. Its message ends the pod's."""
 
@@ -159,6 +189,13 @@ class Score(Protocol):
     """Rates one feasible node, 0 to 100 (after normalising, if it does)."""
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int: ...
+
+
+@runtime_checkable
+class ScoreAll(Protocol):
+    """A Score that is faster for many nodes at once."""
+
+    def score_all(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[int]: ...
 
 
 @runtime_checkable

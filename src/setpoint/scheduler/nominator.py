@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.snapshot import PodInfo
+from setpoint.scheduler.pods import PodInfo, priority
 
 
 class Nominator:
     """Who is promised which node."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[str], None] = lambda _: None) -> None:
+        """`changed` is told of the nodes whose promises change."""
+        self._changed = changed
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
 
@@ -22,6 +24,7 @@ class Nominator:
         self.drop(info.key)
         self._by_node.setdefault(node, {})[info.key] = info
         self._node_of[info.key] = node
+        self._changed(node)
 
     def drop(self, key: str) -> None:
         node = self._node_of.pop(key, None)
@@ -30,6 +33,7 @@ class Nominator:
             del pods[key]
             if not pods:
                 del self._by_node[node]
+            self._changed(node)
 
     def node_of(self, key: str) -> str:
         """The promised node, "" if none is."""
@@ -44,7 +48,3 @@ class Nominator:
         if promised is None:
             return ()
         return [info for info in promised.values() if info.key != key and priority(info.pod) >= priority(pod)]
-
-
-def priority(pod: Pod) -> int:
-    return pod.spec.priority or 0

@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from msgspec import Struct
-
 from setpoint.api.types.core_v1 import Pod
+from setpoint.scheduler.board import Board, Boards, Budget
 from setpoint.scheduler.events import Interest
 from setpoint.scheduler.framework import (
     Bind,
@@ -16,7 +15,6 @@ from setpoint.scheduler.framework import (
     Filter,
     Handle,
     Interested,
-    Normalize,
     Permit,
     Plugin,
     PostBind,
@@ -28,62 +26,55 @@ from setpoint.scheduler.framework import (
     QueueSort,
     Reserve,
     Score,
+    Trial,
     Victims,
     is_local,
 )
-from setpoint.scheduler.registry import DEFAULT_PROFILE, PLUGINS, Enabled, Factory
-from setpoint.scheduler.snapshot import NodeInfo, Verdict
-from setpoint.scheduler.status import Code, Diagnosis, Status, failed, unschedulable
+from setpoint.scheduler.pods import PodInfo
+from setpoint.scheduler.profiles import DEFAULT_PROFILE, ProfileConfig
+from setpoint.scheduler.registry import PLUGINS, Registry, make
+from setpoint.scheduler.scoring import Scoring
+from setpoint.scheduler.snapshot import NodeInfo
+from setpoint.scheduler.status import Code, Diagnosis, Status, failed, named, unschedulable
 
 T = TypeVar("T")
 Refuse = Callable[[Pod, NodeInfo], Status | None]
 Points = list[tuple[str, T]]
 
 
-def _named(status: Status, plugin: str) -> Status:
-    return status if status.plugin == plugin else Status(status.code, status.reasons, plugin)
-
-
-class _Scorer(Struct, frozen=True):
-    """A Score plugin of a profile."""
-
-    name: str
-    score: Callable[[CycleState, Pod, NodeInfo], int]
-    normalize: Callable[[CycleState, Pod, list[int]], list[int]] | None
-    weight: int
-    local: bool
-
-
 class Profile:
     """Runs extension points. Every Status that leaves it names its plugin."""
 
-    def __init__(
-        self, handle: Handle, enabled: Sequence[Enabled] = DEFAULT_PROFILE, plugins: Mapping[str, Factory] = PLUGINS
-    ) -> None:
-        made = [plugins[each.name](handle) for each in enabled]
-        self.plugins = made
-        self.pre_enqueue_plugins: Points[PreEnqueue] = _those(made, PreEnqueue)
-        self._pre_filters: Points[PreFilter] = _those(made, PreFilter)
-        self._filters: Points[Filter] = _those(made, Filter)
+    def __init__(self, handle: Handle, config: ProfileConfig = DEFAULT_PROFILE, plugins: Registry = PLUGINS) -> None:
+        self.config = config
+        self.name = config.scheduler_name
+        made = {name: make(plugins, name, handle, config.args.get(name)) for name in config.names}
+        at = _Points(made, config)
+        self.plugins = [*made.values()]
+        self.pre_enqueue_plugins: Points[PreEnqueue] = at("preEnqueue", PreEnqueue)
+        self._pre_filters: Points[PreFilter] = at("preFilter", PreFilter)
+        self._filters: Points[Filter] = at("filter", Filter)
         # Only what comes before the first filter that looks further is local: the order decides which reason a node gives.
-        locals_first = itertools.takewhile(lambda point: is_local(point[1]), _those(made, Filter))
-        self._local_filters: Points[Filter] = [*locals_first]
+        self._local_filters: Points[Filter] = [*itertools.takewhile(lambda point: is_local(point[1]), self._filters)]
         self._other_filters = self._filters[len(self._local_filters) :]
-        self._post_filters: Points[PostFilter] = _those(made, PostFilter)
-        self._pre_scores: Points[PreScore] = _those(made, PreScore)
-        weights = {each.name: each.weight for each in enabled}
-        self._scores = [_scorer(plugin, weights[plugin.name]) for plugin in made if isinstance(plugin, Score)]
-        self._reserves: Points[Reserve] = _those(made, Reserve)
-        self._permits: Points[Permit] = _those(made, Permit)
-        self._pre_binds: Points[PreBind] = _those(made, PreBind)
-        self._binds: Points[Bind] = _those(made, Bind)
-        self._post_binds: Points[PostBind] = _those(made, PostBind)
-        sorters: Points[QueueSort] = _those(made, QueueSort)
+        self._trials: Points[Trial] = _those([(name, made[name]) for name, _ in self._filters], Trial)
+        self._post_filters: Points[PostFilter] = at("postFilter", PostFilter)
+        self.scoring = Scoring(at("preScore", PreScore), at("score", Score), config.weights)
+        self._reserves: Points[Reserve] = at("reserve", Reserve)
+        self._permits: Points[Permit] = at("permit", Permit)
+        self._pre_binds: Points[PreBind] = at("preBind", PreBind)
+        self._binds: Points[Bind] = at("bind", Bind)
+        self._post_binds: Points[PostBind] = at("postBind", PostBind)
+        sorters: Points[QueueSort] = at("queueSort", QueueSort)
         [(_, sorter)] = sorters
         self.sort_key = sorter.sort_key
-        interested: Points[Interested] = _those(made, Interested)
+        interested: Points[Interested] = _those([*made.items()], Interested)
         self.interests: Mapping[str, Sequence[Interest]] = {name: tuple(each.interests()) for name, each in interested}
+        self._boards = Boards(handle.snapshot)
         handle.profile = self
+
+    def board(self, state: CycleState) -> Board:
+        return self._boards.get(state.info.shape)
 
     # ---- the scheduling cycle
 
@@ -91,7 +82,7 @@ class Profile:
         for name, plugin in self.pre_enqueue_plugins:
             status = plugin.pre_enqueue(pod)
             if status is not None:
-                return _named(status, name)
+                return named(status, name)
         return None
 
     def pre_filter(self, state: CycleState, pod: Pod) -> tuple[frozenset[str] | None, set[str], Status | None]:
@@ -101,7 +92,7 @@ class Profile:
         for name, plugin in self._pre_filters:
             result, status = plugin.pre_filter(state, pod)
             if status is not None and status.code is not Code.SKIP:
-                return nodes, narrowed, _named(status, name)
+                return nodes, narrowed, named(status, name)
             if status is not None:
                 state.skip_filter.add(name)
             if result is not None:
@@ -113,22 +104,37 @@ class Profile:
         """The filters that this cycle needs, as one function: the first refusal counts."""
         return _chain(state, self._filters)
 
-    def remembering_filters(self, state: CycleState) -> Refuse:
-        """The same, for nodes as they are: what local filters said of the shape before is not asked again."""
+    def remembering_filters(self, state: CycleState, board: Board, budget: Budget) -> tuple[Refuse, Refuse | None]:
+        """The same in two parts, for nodes as they are: the local ones, which fill in the board, and the others, if there are."""
         local = _chain(state, self._local_filters)
-        other = _chain(state, self._other_filters) if self._other_filters else None
-        shape = state.info.shape
+        refusals = board.refusals
 
-        def run(pod: Pod, node: NodeInfo) -> Status | None:
-            verdict = node.verdicts.get(shape)
-            if verdict is None:
-                verdict = Verdict(local(pod, node))
-                node.remember(shape, verdict)
-            if verdict.refusal is not None or other is None:
-                return verdict.refusal
-            return other(pod, node)
+        def ask(pod: Pod, node: NodeInfo) -> Status | None:
+            budget.spend()
+            status = refusals[node.slot] = local(pod, node)
+            return status
 
-        return run
+        return ask, _chain(state, self._other_filters) if self._is_needed(state, self._other_filters) else None
+
+    def _is_needed(self, state: CycleState, filters: Points[Filter]) -> bool:
+        return any(name not in state.skip_filter for name, _ in filters)
+
+    def judges_nodes_alone(self, state: CycleState) -> bool:
+        """No filter of this cycle looks beyond its node: what holds for a node holds while the node stays as it is."""
+        return not self._is_needed(state, self._other_filters)
+
+    def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> None:
+        """On trial, on clones."""
+        node.add_pod(other)
+        for name, plugin in self._trials:
+            if name not in state.skip_filter:
+                plugin.add_pod(state, pod, other, node)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> None:
+        node.remove_pod(other.key)
+        for name, plugin in self._trials:
+            if name not in state.skip_filter:
+                plugin.remove_pod(state, pod, other, node)
 
     def post_filter(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> tuple[Victims | None, Status | None]:
         """The first plugin that makes room ends it; else all their reasons count."""
@@ -138,37 +144,20 @@ class Profile:
             if status is None:
                 return victims, None
             if not status.rejected or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-                return None, _named(status, name)
+                return None, named(status, name)
             reasons += status.reasons
         return None, unschedulable(*reasons)
 
-    def score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[int] | Status:
+    def score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo], board: Board) -> list[int] | Status:
         """The weighted sum of all plugins' scores, per node."""
-        for name, pre_score in self._pre_scores:
-            status = pre_score.pre_score(state, pod, nodes)
-            if status is None:
-                continue
-            if status.code is not Code.SKIP:
-                return _named(status, name)
-            state.skip_score.add(name)
-        active = [each for each in self._scores if each.name not in state.skip_score]
-        plain = [each for each in active if each.local and each.normalize is None]
-        scaled = [each for each in active if each.local and each.normalize is not None]
-        verdicts = [_scored(state, pod, node, plain, scaled) for node in nodes]
-        totals = [verdict.score or 0 for verdict in verdicts]
-        for index, each in enumerate(scaled):
-            _add(totals, each, state, pod, [verdict.unscaled[index] for verdict in verdicts])
-        for each in active:
-            if not each.local:
-                _add(totals, each, state, pod, [each.score(state, pod, node) for node in nodes])
-        return totals
+        return self.scoring.score(state, pod, nodes, board)
 
     def reserve(self, state: CycleState, pod: Pod, node: str) -> Status | None:
         for name, plugin in self._reserves:
             status = plugin.reserve(state, pod, node)
             if status is not None:
                 self.unreserve(state, pod, node)
-                return _named(status, name)
+                return named(status, name)
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node: str) -> None:
@@ -184,7 +173,7 @@ class Profile:
             if status is None:
                 continue
             if status.code is not Code.WAIT:
-                return _named(status, name), 0.0
+                return named(status, name), 0.0
             held = max(held, seconds)
         return None, held
 
@@ -194,7 +183,7 @@ class Profile:
         for name, plugin in self._pre_binds:
             status = await plugin.pre_bind(state, pod, node)
             if status is not None:
-                return _named(status, name)
+                return named(status, name)
         return None
 
     async def bind(self, state: CycleState, pod: Pod, node: str) -> Status | None:
@@ -203,7 +192,7 @@ class Profile:
             if status is None:
                 return None
             if status.code is not Code.SKIP:
-                return _named(status, name)
+                return named(status, name)
         return failed("no plugin binds this pod")
 
     def post_bind(self, state: CycleState, pod: Pod, node: str) -> None:
@@ -218,37 +207,24 @@ def _chain(state: CycleState, filters: Points[Filter]) -> Refuse:
         for name, refuse in active:
             status = refuse(state, pod, node)
             if status is not None:
-                return _named(status, name)
+                return named(status, name)
         return None
 
     return run
 
 
-def _scorer(plugin: Any, weight: int) -> _Scorer:
-    normalize = plugin.normalize if isinstance(plugin, Normalize) else None
-    return _Scorer(plugin.name, plugin.score, normalize, weight, is_local(plugin))
+class _Points:
+    """Which plugins run at an extension point, in the order that the profile says."""
+
+    def __init__(self, made: Mapping[str, Plugin], config: ProfileConfig) -> None:
+        self._made = made
+        self._config = config
+
+    def __call__(self, point: str, protocol: Any) -> list[tuple[str, Any]]:
+        return _those([(name, self._made[name]) for name in self._config.at(point)], protocol)
 
 
-def _scored(state: CycleState, pod: Pod, node: NodeInfo, plain: Sequence[_Scorer], scaled: Sequence[_Scorer]) -> Verdict:
-    """The node's verdict with the scores that need no other node."""
-    verdict = node.verdicts.get(state.info.shape) or Verdict(None)
-    if verdict.score is None:
-        verdict.score = sum(each.weight * each.score(state, pod, node) for each in plain)
-        verdict.unscaled = tuple(each.score(state, pod, node) for each in scaled)
-    return verdict
-
-
-def _add(totals: list[int], scorer: _Scorer, state: CycleState, pod: Pod, scores: list[int]) -> None:
-    """Add a plugin's scores, normalised and weighted; where all are equal they decide nothing."""
-    if min(scores) == max(scores):
-        return
-    if scorer.normalize is not None:
-        scores = scorer.normalize(state, pod, scores)
-    for index, score in enumerate(scores):
-        totals[index] += scorer.weight * score
-
-
-def _those(plugins: Sequence[Plugin], point: Any) -> list[tuple[str, Any]]:
+def _those(plugins: Sequence[tuple[str, Plugin]], point: Any) -> list[tuple[str, Any]]:
     """The plugins that implement an extension point; `isinstance` says the same of a protocol, forty times slower."""
     methods = [name for name in vars(point) if not name.startswith("_")]
-    return [(plugin.name, plugin) for plugin in plugins if all(hasattr(plugin, name) for name in methods)]
+    return [(name, plugin) for name, plugin in plugins if all(hasattr(plugin, method) for method in methods)]

@@ -12,8 +12,9 @@
 - *backoff*: after an error (nobody refused it, something broke) a pod waits its backoff out. One that was merely refused is
   taken early when there is nothing else to do.
 
-A cycle is synchronous, so no event can come between `pop` and `fail`: unlike Kubernetes' queue this one need not remember what
-happened meanwhile. Binding, which is not, ends in `done` or in an error, which needs no event to be tried again.
+What decides about a pod is synchronous (the last slice of its cycle), so as a rule no event comes between looking and `fail`, and
+unlike Kubernetes' queue this one need not remember what happened meanwhile: that something did is enough. Then a refused pod
+backs off instead of waiting for an event that was there already.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 
+from msgspec import Struct
+
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What, pod_change
-from setpoint.scheduler.snapshot import PodInfo, pod_key
+from setpoint.scheduler.pods import PodInfo, pod_key
 from setpoint.scheduler.status import Status
 
-INITIAL_BACKOFF = 1.0
-MAX_BACKOFF = 10.0
 MAX_WAIT = 300.0
 NO_NODES_PLUGIN = "no nodes"  # stands for a plugin where there was no node to ask one about
 
@@ -45,10 +46,23 @@ class Place(Enum):
     GONE = auto()
 
 
+class Backoff(Struct, frozen=True):
+    """How long a pod has to wait after it failed, in seconds: the first time, and at most."""
+
+    initial: float = 1.0
+    most: float = 10.0
+
+    def after(self, failures: int) -> float:
+        return min(self.initial * float(1 << min(failures - 1, 20)), self.most)
+
+
+DEFAULT_BACKOFF = Backoff()
+
+
 class QueuedPod:
     """A pod and its history in the queue."""
 
-    __slots__ = ("attempts", "errors", "info", "pending", "place", "plugins", "refusals", "since", "ticket")
+    __slots__ = ("attempts", "errors", "info", "pending", "place", "plugins", "refusals", "seen", "since", "ticket")
 
     def __init__(self, pod: Pod, now: float) -> None:
         self.info = PodInfo(pod)
@@ -60,6 +74,7 @@ class QueuedPod:
         self.pending: frozenset[str] = frozenset()
         self.place = Place.GONE
         self.ticket = 0
+        self.seen = 0
 
     @property
     def pod(self) -> Pod:
@@ -69,10 +84,9 @@ class QueuedPod:
     def key(self) -> str:
         return self.info.key
 
-    @property
-    def backoff_until(self) -> float:
+    def backoff_until(self, backoff: Backoff) -> float:
         count = self.errors or self.refusals
-        return self.since + min(INITIAL_BACKOFF * 2 ** min(count - 1, 10), MAX_BACKOFF) if count else self.since
+        return self.since + backoff.after(count) if count else self.since
 
 
 Gate = Callable[[Pod], Status | None]
@@ -82,8 +96,15 @@ _Entry = tuple[float, float, int, int, QueuedPod]
 class SchedulingQueue:
     """See the module. `gate` is PreEnqueue, `sort_key` QueueSort, `interests` what each plugin waits for."""
 
-    def __init__(self, gate: Gate, sort_key: Callable[[Pod], int], interests: Mapping[str, Sequence[Interest]]) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        sort_key: Callable[[Pod], int],
+        interests: Mapping[str, Sequence[Interest]],
+        backoff: Backoff = DEFAULT_BACKOFF,
+    ) -> None:
         self._gate = gate
+        self._durations = backoff
         self._sort_key = sort_key
         self._interests = {NO_NODES_PLUGIN: (Interest(What.NODE, Action.ADD),), **interests}
         self._pods: dict[str, QueuedPod] = {}
@@ -91,6 +112,7 @@ class SchedulingQueue:
         self._backoff: list[_Entry] = []
         self._waiting: dict[str, QueuedPod] = {}
         self._tickets = itertools.count(1)
+        self._happenings = 0
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -142,6 +164,7 @@ class SchedulingQueue:
 
     def happened(self, event: ClusterEvent, now: float) -> None:
         """Try again those whom `event` may help."""
+        self._happenings += 1
         for queued in [*self._waiting.values()]:
             if queued.place is Place.WAITING and self._helps(queued, event):
                 self._retry(queued, now)
@@ -163,7 +186,12 @@ class SchedulingQueue:
         if queued is not None:
             self._move(queued, Place.IN_FLIGHT)
             queued.attempts += 1
+            self.looking(queued)
         return queued
+
+    def looking(self, queued: QueuedPod) -> None:
+        """The pod's cycle (begins or goes on and) sees all that has happened up to now."""
+        queued.seen = self._happenings
 
     def _take_refused(self) -> QueuedPod | None:
         """Nothing is active: the first of those that back off, unless after an error."""
@@ -195,7 +223,10 @@ class SchedulingQueue:
         if queued.plugins or queued.pending:
             queued.refusals += 1
             queued.errors = 0
-            self._wait(queued, Place.WAITING)
+            if queued.seen == self._happenings:
+                self._wait(queued, Place.WAITING)
+            else:
+                self._back_off(queued)
         else:
             queued.errors += 1
             self._back_off(queued)
@@ -204,7 +235,7 @@ class SchedulingQueue:
         """Let in whose backoff is over, and who has waited five minutes."""
         while self._backoff and self._backoff[0][0] <= now:
             queued = _take(self._backoff)
-            if queued is not None and queued.backoff_until <= now:
+            if queued is not None and queued.backoff_until(self._durations) <= now:
                 self._activate(queued)
             elif queued is not None:
                 self._back_off(queued)
@@ -241,7 +272,7 @@ class SchedulingQueue:
     def _retry(self, queued: QueuedPod, now: float) -> None:
         if self._gate(queued.pod) is not None:
             self._wait(queued, Place.GATED)
-        elif queued.backoff_until > now and not queued.pending:
+        elif queued.backoff_until(self._durations) > now and not queued.pending:
             self._back_off(queued)
         else:
             self._activate(queued)
@@ -253,7 +284,7 @@ class SchedulingQueue:
 
     def _back_off(self, queued: QueuedPod) -> None:
         self._move(queued, Place.BACKOFF)
-        entry = (queued.backoff_until, float(self._sort_key(queued.pod)), queued.ticket, queued.ticket, queued)
+        entry = (queued.backoff_until(self._durations), float(self._sort_key(queued.pod)), queued.ticket, queued.ticket, queued)
         heapq.heappush(self._backoff, entry)
 
     def _wait(self, queued: QueuedPod, place: Place) -> None:

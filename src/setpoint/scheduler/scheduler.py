@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from time import perf_counter
 from typing import Any
+
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import NODES, PODS, Pod
-from setpoint.api.types.policy_v1 import PODDISRUPTIONBUDGETS
 from setpoint.client.client import ClientProtocol
 from setpoint.client.events import EventRecorder, Recorder
 from setpoint.client.factory import InformerFactory
@@ -24,14 +27,19 @@ from setpoint.kit import logs, metrics
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.scheduler import conditions
-from setpoint.scheduler.cycle import Cycle, CycleError, NoFit, Placement
-from setpoint.scheduler.events import Action, ClusterEvent, What
+from setpoint.scheduler.board import Budget, Unfinished
+from setpoint.scheduler.config import DEFAULT_CONFIG, SchedulerConfig
+from setpoint.scheduler.cycle import MOST_SLICES, Cycle, CycleError, NoFit, Placement
+from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.extender import Extender, ExtenderError, run_extended
 from setpoint.scheduler.framework import Handle, Victims
+from setpoint.scheduler.listers import InformerListers
 from setpoint.scheduler.nominator import Nominator
 from setpoint.scheduler.permits import HeldPods
+from setpoint.scheduler.pods import priority
 from setpoint.scheduler.profile import Profile
 from setpoint.scheduler.queue import Place, QueuedPod, SchedulingQueue
-from setpoint.scheduler.registry import DEFAULT_PROFILE, Enabled
+from setpoint.scheduler.registry import PLUGINS, Registry
 from setpoint.scheduler.snapshot import Snapshot
 from setpoint.scheduler.status import Status, failed
 from setpoint.scheduler.watching import UNFINISHED, Watching
@@ -39,10 +47,17 @@ from setpoint.scheduler.watching import UNFINISHED, Watching
 log = logs.get_logger("scheduler")
 ATTEMPTS = metrics.counter("scheduler_schedule_attempts", "Attempts to schedule pods, by the result.", ("result", "profile"))
 
-DEFAULT_NAME = "default-scheduler"
 MAX_WRITES = 64  # bindings and refusals under way at once
 IDLE_SECONDS = 3600.0
-CYCLES_PER_SLICE = 8
+SLICE_SECONDS = 0.002  # of cycles, before others have their turn
+
+
+class _Framework(Struct, frozen=True):
+    """One profile at work."""
+
+    profile: Profile
+    cycle: Cycle
+    recorder: EventRecorder
 
 
 class Scheduler:
@@ -54,39 +69,56 @@ class Scheduler:
         self,
         client: ClientProtocol,
         clock: Clock,
+        config: SchedulerConfig = DEFAULT_CONFIG,
         *,
-        scheduler_name: str = DEFAULT_NAME,
-        profile: Sequence[Enabled] = DEFAULT_PROFILE,
+        plugins: Registry = PLUGINS,
         recorder: EventRecorder | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
-        self._scheduler_name = scheduler_name
-        self._own_recorder = None if recorder else Recorder(client, scheduler_name, clock, series=True)
-        self._recorder: EventRecorder = recorder or self._own_recorder  # type: ignore[assignment]
+        self._recorders = [] if recorder else [Recorder(client, name, clock, series=True) for name in config.names]
+        recorders = [recorder] * len(config.profiles) if recorder else self._recorders
         self.informers = InformerFactory(client, clock)
         self.snapshot = Snapshot()
-        self.nominator = Nominator()
+        self.nominator = Nominator(self.snapshot.touch)
         self.held = HeldPods(clock)
         rng = rng or random.Random()  # noqa: S311 - a lot among equals
-        budgets = self.informers.of(PODDISRUPTIONBUDGETS).store
-        handle = Handle(client, clock, self.snapshot, self.nominator, self._recorder, rng, budgets)
-        self.profile = Profile(handle, profile)
-        self.queue = SchedulingQueue(self.profile.pre_enqueue, self.profile.sort_key, self.profile.interests)
-        self._cycle = Cycle(self.profile, self.snapshot, self.nominator, rng)
+        listers = InformerListers(self.informers)
+        self._schedulers: dict[str, _Framework] = {}
+        for profile, events in zip(config.profiles, recorders, strict=True):
+            handle = Handle(client, clock, self.snapshot, self.nominator, events, rng, listers)
+            made = Profile(handle, profile, plugins)
+            cycle = Cycle(made, self.snapshot, self.nominator, rng)
+            self._schedulers[profile.scheduler_name] = _Framework(made, cycle, events)
+        self.profile = self._schedulers[config.profiles[0].scheduler_name].profile
+        self.queue = SchedulingQueue(self._pre_enqueue, self.profile.sort_key, self._interests(), config.backoff)
+        self._extenders = [Extender(each) for each in config.extenders]
         self._wake = asyncio.Event()
         self._writes = 0
-        watching = Watching(self.queue, self.snapshot, self.nominator, clock, scheduler_name, self._wake.set)
+        watching = Watching(self.queue, self.snapshot, self.nominator, clock, self._is_ours, self._wake.set)
         self.informers.of(NODES).on_change(watching.node_changed)
         self.informers.of(PODS, field_selector=UNFINISHED).on_change(watching.pod_changed)
+        listers.report(watching.other_changed)
+
+    def _interests(self) -> dict[str, Sequence[Interest]]:
+        return {name: found for each in self._schedulers.values() for name, found in each.profile.interests.items()}
+
+    def _pre_enqueue(self, pod: Pod) -> Status | None:
+        return self._schedulers[pod.spec.scheduler_name].profile.pre_enqueue(pod)
+
+    def _is_ours(self, pod: Pod) -> bool:
+        return pod.spec.scheduler_name in self._schedulers
+
+    def _framework(self, pod: Pod) -> _Framework:
+        return self._schedulers[pod.spec.scheduler_name]
 
     async def run(self) -> None:
         """Schedule until cancelled."""
         async with Tasks("scheduler") as tasks:
             await self.informers.run(tasks)
-            if self._own_recorder is not None:
-                tasks.loop("events", self._own_recorder.run, clock=self._clock)
+            for recorder in self._recorders:
+                tasks.loop("events", recorder.run, clock=self._clock)
             await self.informers.wait_synced()
             tasks.loop("cycles", lambda: self._cycles(tasks), clock=self._clock)
 
@@ -97,22 +129,23 @@ class Scheduler:
         """Waiting (refused) pods hold nothing up; those that back off do."""
         counts = self.queue.counts()
         mine = Activity(counts[Place.ACTIVE], self._writes + counts[Place.IN_FLIGHT], counts[Place.BACKOFF], None)
-        recorder = self._own_recorder.activity() if self._own_recorder is not None else Activity()
-        return combined((self.informers.activity(), recorder, mine))
+        return combined((self.informers.activity(), *(each.activity() for each in self._recorders), mine))
 
     # ---- cycles
 
     async def _cycles(self, tasks: Tasks) -> None:
-        done = 0
+        """Pods one after the other; whatever the pods, no slice of work is long."""
+        until = perf_counter() + SLICE_SECONDS
         while True:
             queued = self.queue.pop(self._clock.monotonic()) if self._writes < MAX_WRITES else None
             if queued is None:
                 await self._until_woken()
-                continue
-            self._attempt(tasks, queued)
-            done += 1
-            if done % CYCLES_PER_SLICE == 0:
+            else:
+                await self._attempt(tasks, queued)
+                if perf_counter() < until:
+                    continue
                 await asyncio.sleep(0)
+            until = perf_counter() + SLICE_SECONDS
 
     async def _until_woken(self) -> None:
         self._wake.clear()
@@ -122,25 +155,41 @@ class Scheduler:
         seconds = IDLE_SECONDS if full or due is None else due - self._clock.monotonic()
         await self._clock.wait(self._wake, max(seconds, 0.001))
 
-    def _attempt(self, tasks: Tasks, queued: QueuedPod) -> None:
-        """One cycle for one pod; what is to be written about it becomes a task."""
+    async def _attempt(self, tasks: Tasks, queued: QueuedPod) -> None:
+        """One cycle for one pod, in as many slices as it takes; what is to be written about it becomes a task."""
         pod = queued.pod
         if pod.metadata.deletion_timestamp is not None:
             self.queue.done(queued.key)
             message = f"skip schedule deleting pod: {pod.metadata.namespace}/{pod.metadata.name}"
-            self._recorder.event(pod, "Warning", "FailedScheduling", message, action="Scheduling")
+            self._framework(pod).recorder.event(pod, "Warning", "FailedScheduling", message, action="Scheduling")
             return
         try:
-            placement = self._cycle.run(queued.info)
+            placement = await self._cycle(queued)
         except NoFit as refusal:
             self._refused(tasks, queued, refusal)
-        except CycleError as error:
+        except (CycleError, ExtenderError) as error:
             self._broken(tasks, queued, str(error))
         except Exception as error:  # a plugin's fault: it costs its pod this attempt, and no other pod anything
             log.exception("a plugin failed", pod=queued.key)
             self._broken(tasks, queued, _words(error))
         else:
-            self._place(tasks, queued, placement)
+            if queued.place is Place.IN_FLIGHT:  # not deleted meanwhile
+                self._place(tasks, queued, placement)
+
+    async def _cycle(self, queued: QueuedPod) -> Placement:
+        """Raises what the cycle raises, but for Unfinished. The last slice decides, by what is known then."""
+        cycle = self._framework(queued.pod).cycle
+        extenders = [each for each in self._extenders if each.wants(queued.pod)]
+        for number in range(MOST_SLICES + 1):
+            budget = Budget(again=number > 0) if number < MOST_SLICES else Budget(1 << 60, again=True)
+            self.queue.looking(queued)
+            try:
+                if extenders:
+                    return await run_extended(cycle, queued.info, extenders, budget)
+                return cycle.run(queued.info, budget)
+            except Unfinished:
+                await asyncio.sleep(0)
+        raise CycleError("the nodes change too fast")
 
     def _place(self, tasks: Tasks, queued: QueuedPod, placement: Placement) -> None:
         """Assume the pod on its node and start the binding cycle."""
@@ -155,8 +204,9 @@ class Scheduler:
     def _reserve(self, queued: QueuedPod, placement: Placement) -> tuple[Status | None, float]:
         """A refusal, or for how many seconds the pod is held."""
         try:
-            status = self.profile.reserve(placement.state, queued.pod, placement.node)
-            return (status, 0.0) if status is not None else self.profile.permit(placement.state, queued.pod, placement.node)
+            profile = self._framework(queued.pod).profile
+            status = profile.reserve(placement.state, queued.pod, placement.node)
+            return (status, 0.0) if status is not None else profile.permit(placement.state, queued.pod, placement.node)
         except Exception as error:  # as in `_attempt`
             log.exception("a plugin failed", pod=queued.key)
             return failed(_words(error)), 0.0
@@ -164,10 +214,11 @@ class Scheduler:
     # ---- the binding cycle
 
     async def _bind(self, tasks: Tasks, queued: QueuedPod, placement: Placement, held: float) -> None:
-        pod, state, node = queued.pod, placement.state, placement.node
+        pod, node = queued.pod, placement.node
+        framework = self._framework(pod)
         try:
-            status = await self.held.hold(queued.key, held) if held else None
-            status = status or await self.profile.pre_bind(state, pod, node) or await self.profile.bind(state, pod, node)
+            status = await self._before_binding(queued, placement, held) if held or queued.info.claims else None
+            status = status or await self._bind_by(queued, placement)
         except Exception as error:  # as in `_attempt`; a pod that stayed assumed would take room for ever
             log.exception("a plugin failed", pod=queued.key)
             status = failed(_words(error))
@@ -175,16 +226,38 @@ class Scheduler:
             self._give_back(queued, placement)
             self._not_bound(tasks, queued, status)
             return
-        ATTEMPTS.labels("scheduled", self._scheduler_name).inc()
+        ATTEMPTS.labels("scheduled", framework.profile.name).inc()
         self.nominator.drop(queued.key)
         self.queue.done(queued.key)
-        self.profile.post_bind(state, pod, node)
+        framework.profile.post_bind(placement.state, pod, node)
         message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node}"
-        self._recorder.event(pod, "Normal", "Scheduled", message, action="Binding")
+        framework.recorder.event(pod, "Normal", "Scheduled", message, action="Binding")
+
+    async def _before_binding(self, queued: QueuedPod, placement: Placement, held: float) -> Status | None:
+        """What may take long (a pod that is held, a volume that is made) takes no place among the writes."""
+        self._writes -= 1
+        self._wake.set()
+        try:
+            status = await self.held.hold(queued.key, held) if held else None
+            profile = self._framework(queued.pod).profile
+            return status or await profile.pre_bind(placement.state, queued.pod, placement.node)
+        finally:
+            self._writes += 1
+
+    async def _bind_by(self, queued: QueuedPod, placement: Placement) -> Status | None:
+        pod, node, profile = queued.pod, placement.node, self._framework(queued.pod).profile
+        if not queued.info.claims:
+            status = await profile.pre_bind(placement.state, pod, node)
+            if status is not None:
+                return status
+        for extender in self._extenders:
+            if extender.binds and extender.wants(pod):
+                return await extender.bind(pod, node)
+        return await profile.bind(placement.state, pod, node)
 
     def _give_back(self, queued: QueuedPod, placement: Placement) -> None:
         """The pod does not get to its node: what it took there is free for others."""
-        self.profile.unreserve(placement.state, queued.pod, placement.node)
+        self._framework(queued.pod).profile.unreserve(placement.state, queued.pod, placement.node)
         self.snapshot.forget(queued.info)
         freed = ClusterEvent(What.ASSIGNED_POD, Action.DELETE, queued.pod, None)
         self.queue.happened(freed, self._clock.monotonic())
@@ -194,24 +267,35 @@ class Scheduler:
             self.queue.fail(queued, self._clock.monotonic(), [status.plugin])
             self._tell(tasks, queued, conditions.UNSCHEDULABLE, status.message)
         else:
-            self._broken(tasks, queued, f'binding rejected: running Bind plugin "{status.plugin}": {status.message}')
+            point = "PreBind" if status.plugin == "VolumeBinding" else "Bind"
+            self._broken(tasks, queued, f'binding rejected: running {point} plugin "{status.plugin}": {status.message}')
 
     # ---- refusals
 
     def _refused(self, tasks: Tasks, queued: QueuedPod, refusal: NoFit) -> None:
-        ATTEMPTS.labels("unschedulable", self._scheduler_name).inc()
+        ATTEMPTS.labels("unschedulable", queued.pod.spec.scheduler_name).inc()
         diagnosis = refusal.diagnosis
         self.queue.fail(queued, self._clock.monotonic(), diagnosis.plugins, diagnosis.pending_plugins)
         nominated = ""
         if refusal.victims is not None:
             victims, nominated = refusal.victims, refusal.victims.node
+            self._take_promises_back(tasks, queued, nominated)
             self.nominator.nominate(queued.info, nominated)
             self._write(tasks, f"preempt for {queued.key}", lambda: self._evict(queued.pod, victims))
         self._tell(tasks, queued, conditions.UNSCHEDULABLE, str(refusal), nominated)
 
+    def _take_promises_back(self, tasks: Tasks, queued: QueuedPod, node: str) -> None:
+        """Less important pods that were promised the node have to look again."""
+        mine = priority(queued.pod)
+        for info in self.nominator.on(node):
+            if priority(info.pod) < mine:
+                self.nominator.drop(info.key)
+                patch = conditions.not_nominated(info.pod)
+                self._write(tasks, f"promise of {info.key}", partial(self._patch_status, info.pod, patch))
+
     def _broken(self, tasks: Tasks, queued: QueuedPod, message: str) -> None:
         """Nobody refused the pod: try again after a while."""
-        ATTEMPTS.labels("error", self._scheduler_name).inc()
+        ATTEMPTS.labels("error", queued.pod.spec.scheduler_name).inc()
         log.warning("scheduling failed", pod=f"{queued.pod.metadata.namespace}/{queued.pod.metadata.name}", error=message)
         if queued.place is Place.IN_FLIGHT:
             self.queue.fail(queued, self._clock.monotonic())
@@ -220,7 +304,9 @@ class Scheduler:
     def _tell(self, tasks: Tasks, queued: QueuedPod, reason: str, message: str, nominated: str = "") -> None:
         """The user learns of it by an event and by the pod's condition."""
         pod = queued.pod
-        self._recorder.event(pod, "Warning", "FailedScheduling", conditions.shortened(message), action="Scheduling")
+        self._framework(pod).recorder.event(
+            pod, "Warning", "FailedScheduling", conditions.shortened(message), action="Scheduling"
+        )
         patch = conditions.not_scheduled(pod, reason, message, nominated, self._clock.now())
         if patch is not None:
             self._write(tasks, f"status of {queued.key}", lambda: self._patch_status(pod, patch))
@@ -233,11 +319,11 @@ class Scheduler:
         """Make room for `pod`: say why, then delete, one victim after the other."""
         for victim in victims.pods:
             if victim.metadata.deletion_timestamp is None:
-                await self._patch_status(victim, conditions.preempted(victim, self._scheduler_name, self._clock.now()))
+                await self._patch_status(victim, conditions.preempted(victim, pod.spec.scheduler_name, self._clock.now()))
             meta = victim.metadata
             await self._client.delete(PODS, meta.name, meta.namespace, uid=meta.uid)
             message = f"Preempted by pod {pod.metadata.uid} on node {victims.node}"
-            self._recorder.event(victim, "Normal", "Preempted", message, action="Preempting")
+            self._framework(pod).recorder.event(victim, "Normal", "Preempted", message, action="Preempting")
 
     # ---- writes
 

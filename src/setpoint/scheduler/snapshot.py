@@ -5,152 +5,25 @@ snapshot: there is nothing to copy. What tries things out (preemption, nominated
 
 Pods that were given a node in a cycle are *assumed*: they count on their node at once, before the binding is written and seen
 again by the informer. A failed binding forgets them.
+
+Every change is written to the `journal`; `epoch` counts those of the nodes' labels, taints, and of which nodes there are.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Self
 
-import msgspec
-from msgspec import Struct
+from setpoint.api.types.core_v1 import Node, Pod
+from setpoint.scheduler.journal import Change, Journal
+from setpoint.scheduler.node_info import NodeInfo
+from setpoint.scheduler.pod_terms import PodTerm
+from setpoint.scheduler.pods import GroupKey, PodInfo
+from setpoint.scheduler.standing_terms import StandingTerms
 
-from setpoint.api.types.core_v1 import ContainerPort, Node, Pod
-from setpoint.scheduler.resources import DEFAULTS, PODS, Amounts, add, amounts, pod_requests, subtract
-from setpoint.scheduler.status import Status
-
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the word for every address of the host
-SHAPES = 16  # how many shapes of pods a node remembers verdicts of
-PortKey = tuple[str, str, int]
-
-
-def host_ports(pod: Pod) -> list[PortKey]:
-    """Address, protocol and port of every host port that the running containers want (sidecars included)."""
-    spec = pod.spec
-    sidecars = (container for container in spec.init_containers if container.restart_policy == "Always")
-    containers = [*spec.containers, *sidecars] if spec.init_containers else spec.containers
-    return [_port_key(port) for container in containers for port in container.ports if port.host_port > 0]
-
-
-def _port_key(port: ContainerPort) -> PortKey:
-    return port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port
-
-
-def pod_key(pod: Pod) -> str:
-    """Who a pod is: its uid, since a name can be used again."""
-    return pod.metadata.uid or f"{pod.metadata.namespace}/{pod.metadata.name}"
-
-
-class PodInfo:
-    """A pod with what is computed of it once."""
-
-    __slots__ = ("_shape", "key", "non_zero", "pod", "ports", "requests")
-
-    def __init__(self, pod: Pod) -> None:
-        self.pod = pod
-        self.key = pod_key(pod)
-        self.requests = pod_requests(pod)
-        self.non_zero = pod_requests(pod, DEFAULTS)
-        self.ports = host_ports(pod)
-        self._shape: bytes | None = None
-
-    @property
-    def shape(self) -> bytes:
-        """All of the pod that plugins may judge a single node by: pods of one template have the same."""
-        if self._shape is None:
-            spec = self.pod.spec
-            images = [container.image for container in (*spec.init_containers, *spec.containers)]
-            parts = (self.requests, self.non_zero, self.ports, spec.node_name, spec.node_selector, spec.tolerations, images)
-            affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-            self._shape = msgspec.msgpack.encode((parts, affinity))
-        return self._shape
-
-
-class Verdict(Struct):
-    """What the local plugins said of a shape of pods on a node; it holds until the node or its pods change."""
-
-    refusal: Status | None
-    score: int | None = None
-    unscaled: tuple[int, ...] = ()
-
-
-class NodeInfo:
-    """A node, the pods on it, and their sums."""
-
-    __slots__ = (
-        "allocatable",
-        "allowed_pods",
-        "image_sizes",
-        "name",
-        "node",
-        "non_zero",
-        "pods",
-        "ports",
-        "requested",
-        "verdicts",
-    )
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.node: Node | None = None
-        self.allocatable: Amounts = {}
-        self.allowed_pods = 0
-        self.image_sizes: Mapping[str, int] = {}
-        self.pods: dict[str, PodInfo] = {}
-        self.requested: Amounts = {}
-        self.non_zero: Amounts = {}
-        self.ports: dict[PortKey, int] = {}
-        self.verdicts: dict[bytes, Verdict] = {}
-
-    @property
-    def known(self) -> Node:
-        """The node; only ask those that a cycle was given."""
-        if self.node is None:
-            raise LookupError(f"node {self.name} is not there")
-        return self.node
-
-    def set_node(self, node: Node) -> None:
-        self.node = node
-        self.verdicts.clear()
-        self.allocatable = amounts(node.status.allocatable)
-        self.allowed_pods = self.allocatable.get(PODS, 0)
-        self.image_sizes = {name: image.size_bytes for image in node.status.images for name in image.names}
-
-    def add_pod(self, info: PodInfo) -> None:
-        self.pods[info.key] = info
-        self.verdicts.clear()
-        add(self.requested, info.requests)
-        add(self.non_zero, info.non_zero)
-        for port in info.ports:
-            self.ports[port] = self.ports.get(port, 0) + 1
-
-    def remove_pod(self, key: str) -> PodInfo | None:
-        info = self.pods.pop(key, None)
-        if info is None:
-            return None
-        self.verdicts.clear()
-        subtract(self.requested, info.requests)
-        subtract(self.non_zero, info.non_zero)
-        for port in info.ports:
-            self.ports[port] -= 1
-            if not self.ports[port]:
-                del self.ports[port]
-        return info
-
-    def remember(self, shape: bytes, verdict: Verdict) -> None:
-        if len(self.verdicts) >= SHAPES:
-            self.verdicts.clear()
-        self.verdicts[shape] = verdict
-
-    def clone(self) -> Self:
-        """A copy to try pods out on; the node and the PodInfos are shared."""
-        copy = type(self)(self.name)
-        copy.node, copy.allocatable, copy.allowed_pods = self.node, self.allocatable, self.allowed_pods
-        copy.image_sizes = self.image_sizes
-        copy.pods, copy.requested, copy.non_zero = dict(self.pods), dict(self.requested), dict(self.non_zero)
-        copy.ports = dict(self.ports)
-        return copy
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+_NOBODY: Mapping[int, int] = {}
 
 
 class Snapshot:
@@ -161,15 +34,27 @@ class Snapshot:
         self._listed: list[NodeInfo] | None = None
         self._places: dict[str, str] = {}
         self._assumed: dict[str, PodInfo] = {}
+        self._groups: dict[GroupKey, dict[int, int]] = {}
+        self._free_slots: list[int] = []
+        self.slots: list[NodeInfo | None] = []
+        self.journal = Journal()
+        self.epoch = 0
+        self.terms = StandingTerms()
+        self.claim_uses: Counter[str] = Counter()  # how many pods that have a node use a claim
         self.image_nodes: Counter[str] = Counter()  # how many nodes have an image
 
     # ---- nodes
 
     @property
     def nodes(self) -> Sequence[NodeInfo]:
-        """The nodes that exist, in the order in which they came."""
+        """The nodes that exist, their zones taking turns, so that any run of them spans all zones."""
         if self._listed is None:
-            self._listed = [info for info in self._nodes.values() if info.node is not None]
+            zones: dict[tuple[str, str], list[NodeInfo]] = {}
+            for info in self._nodes.values():
+                if info.node is not None:
+                    zones.setdefault((info.labels.get(REGION, ""), info.labels.get(ZONE, "")), []).append(info)
+            turns = itertools.zip_longest(*zones.values())
+            self._listed = [info for turn in turns for info in turn if info is not None]
         return self._listed
 
     def get(self, name: str) -> NodeInfo | None:
@@ -177,13 +62,24 @@ class Snapshot:
         return info if info is not None and info.node is not None else None
 
     def put_node(self, node: Node) -> None:
+        """A new node, or news of one; a heartbeat changes nothing."""
         info = self._info(node.metadata.name)
-        if info.node is None:
-            self._listed = None
-        else:
+        old = info.node
+        if old is not None and _same(old, node):
+            info.node = node
+            return
+        moves = old is None or _elsewhere(old, node)
+        if old is not None:
             self.image_nodes.subtract(info.image_sizes.keys())
+        if moves:
+            self._off(info)
+        if info.slot < 0:
+            info.slot = self._take_slot(info)
         info.set_node(node)
         self.image_nodes.update(info.image_sizes.keys())
+        if moves:
+            self._on(info)
+        self.journal.write(Change(info.slot))
 
     def remove_node(self, name: str) -> None:
         """The pods on it may be heard of after it is gone: they keep its entry alive, unlisted."""
@@ -191,9 +87,38 @@ class Snapshot:
         if info is None or info.node is None:
             return
         self.image_nodes.subtract(info.image_sizes.keys())
-        info.node = None
-        self._listed = None
+        self._off(info)
+        self.journal.write(Change(info.slot))
+        self.slots[info.slot] = None
+        self._free_slots.append(info.slot)
+        info.node, info.slot, info.labels = None, -1, {}
         self._drop_if_empty(info)
+
+    def touch(self, name: str) -> None:
+        """Something about the node changed that is not kept here."""
+        info = self.get(name)
+        if info is not None:
+            self.journal.write(Change(info.slot))
+
+    def _take_slot(self, info: NodeInfo) -> int:
+        if self._free_slots:
+            slot = self._free_slots.pop()
+            self.slots[slot] = info
+            return slot
+        self.slots.append(info)
+        return len(self.slots) - 1
+
+    def _off(self, info: NodeInfo) -> None:
+        """Its pods stand nowhere until `_on`."""
+        self.epoch += 1
+        self._listed = None
+        if info.node is not None:
+            for pod in info.pods.values():
+                self._count(pod, info, -1)
+
+    def _on(self, info: NodeInfo) -> None:
+        for pod in info.pods.values():
+            self._count(pod, info, 1)
 
     def _info(self, name: str) -> NodeInfo:
         info = self._nodes.get(name)
@@ -209,10 +134,13 @@ class Snapshot:
 
     def put_pod(self, pod: Pod) -> None:
         """A pod that has a node, as the API server says: new, changed, or the confirmation of an assumed one."""
-        info = PodInfo(pod)
-        self._assumed.pop(info.key, None)
-        self._take_off(info.key)
-        self._place(info, pod.spec.node_name)
+        key, node = pod.metadata.uid or f"{pod.metadata.namespace}/{pod.metadata.name}", pod.spec.node_name
+        assumed = self._assumed.pop(key, None)
+        if assumed is not None and self._places[key] == node and assumed.pod.metadata.labels == pod.metadata.labels:
+            assumed.pod = pod  # as expected
+            return
+        self._take_off(key)
+        self._place(PodInfo(pod), node)
 
     def refresh_pod(self, key: str, pod: Pod) -> bool:
         """Only the pod's status changed: keep what is computed of it. False if it is not on a node here."""
@@ -240,19 +168,68 @@ class Snapshot:
     def is_assumed(self, key: str) -> bool:
         return key in self._assumed
 
-    def _place(self, info: PodInfo, node: str) -> None:
-        self._places[info.key] = node
-        self._info(node).add_pod(info)
+    def _place(self, info: PodInfo, name: str) -> None:
+        self._places[info.key] = name
+        node = self._info(name)
+        node.add_pod(info)
+        if node.node is not None:
+            self._count(info, node, 1)
 
     def _take_off(self, key: str) -> bool:
-        node = self._places.pop(key, None)
-        if node is None:
+        name = self._places.pop(key, None)
+        if name is None:
             return False
-        info = self._nodes[node]
-        info.remove_pod(key)
-        self._drop_if_empty(info)
+        node = self._nodes[name]
+        info = node.remove_pod(key)
+        if info is not None and node.node is not None:
+            self._count(info, node, -1)
+        self._drop_if_empty(node)
         return True
 
     @property
     def placed(self) -> Iterable[str]:
         return self._places.keys()
+
+    # ---- who stands where
+
+    def _count(self, info: PodInfo, node: NodeInfo, sign: int) -> None:
+        self.journal.write(Change(node.slot, sign, info))
+        places = self._groups.setdefault(info.group, {})
+        places[node.slot] = places.get(node.slot, 0) + sign
+        if not places[node.slot]:
+            del places[node.slot]
+            if not places:
+                del self._groups[info.group]
+        if info.terms:
+            self.terms.count(info.terms, node.labels, sign)
+        for claim in info.claims:
+            self.claim_uses[claim] += sign
+
+    @property
+    def groups(self) -> Iterable[tuple[GroupKey, Mapping[int, int]]]:
+        """Every group of pods, and how many of them are in which slot."""
+        return self._groups.items()
+
+    def places_of(self, group: GroupKey) -> Mapping[int, int]:
+        return self._groups.get(group, _NOBODY)
+
+
+def _same(old: Node, new: Node) -> bool:
+    """Nothing changed that decides where pods go."""
+    before, after = old.status, new.status
+    return (
+        before.allocatable == after.allocatable
+        and old.metadata.labels == new.metadata.labels
+        and old.spec == new.spec
+        and before.images == after.images
+        and old.metadata.annotations == new.metadata.annotations
+        and [(each.type, each.status) for each in before.conditions] == [(each.type, each.status) for each in after.conditions]
+    )
+
+
+def _elsewhere(old: Node, new: Node) -> bool:
+    """Its labels, its taints or whether it is open changed: it may be in another domain, or count no more."""
+    return old.metadata.labels != new.metadata.labels or old.spec != new.spec
+
+
+__all__ = ["NodeInfo", "PodInfo", "PodTerm", "Snapshot"]

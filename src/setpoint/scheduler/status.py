@@ -41,6 +41,23 @@ class Status(Struct, frozen=True):
 SKIP = Status(Code.SKIP)
 
 
+def named(status: Status, plugin: str) -> Status:
+    """The same status, from `plugin`. Remembered, so that the refusals of many nodes are one object."""
+    if status.plugin == plugin:
+        return status
+    key = (status, plugin)
+    found = _named.get(key)
+    if found is None:
+        if len(_named) >= _MAX_NAMED:
+            _named.clear()
+        found = _named[key] = Status(status.code, status.reasons, plugin)
+    return found
+
+
+_named: dict[tuple[Status, str], Status] = {}
+_MAX_NAMED = 4096
+
+
 def unschedulable(*reasons: str) -> Status:
     return Status(Code.UNSCHEDULABLE, reasons)
 
@@ -101,8 +118,11 @@ class FitError(Exception):
 
     def _reasons(self) -> list[str]:
         counts: Counter[str] = Counter()
-        for status in self.diagnosis.nodes.values():
-            counts.update(status.reasons)
+        statuses = [*self.diagnosis.nodes.values()]
+        same = Counter(map(id, statuses))  # the refusals of many nodes are few objects
+        for status in {id(status): status for status in statuses}.values():
+            for reason in status.reasons:
+                counts[reason] += same[id(status)]
         others = self.total - len(self.diagnosis.nodes)
         if others and self.diagnosis.absent is not None:
             for reason in self.diagnosis.absent.reasons:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.client.informer import DELETED
 from setpoint.kit.clock import Clock
 from setpoint.scheduler.events import Action, ClusterEvent, What, node_change, pod_change
 from setpoint.scheduler.nominator import Nominator
+from setpoint.scheduler.pods import PodInfo, pod_key
 from setpoint.scheduler.queue import SchedulingQueue
-from setpoint.scheduler.snapshot import PodInfo, Snapshot, pod_key
+from setpoint.scheduler.snapshot import Snapshot
 
 # Pods that ended hold nothing any more.
 UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
@@ -25,20 +27,21 @@ class Watching:
         snapshot: Snapshot,
         nominator: Nominator,
         clock: Clock,
-        scheduler_name: str,
+        is_ours: Callable[[Pod], bool],
         wake: Callable[[], None],
     ) -> None:
         self._queue = queue
         self._snapshot = snapshot
         self._nominator = nominator
         self._clock = clock
-        self._scheduler_name = scheduler_name
+        self._is_ours = is_ours
         self._wake = wake
 
     def node_changed(self, kind: str, old: Node | None, new: Node | None) -> None:
         if new is None or kind == DELETED:
             if old is not None:
                 self._snapshot.remove_node(old.metadata.name)
+                self._happened(ClusterEvent(What.NODE, Action.DELETE, old, None))
             return
         known = self._snapshot.get(new.metadata.name)
         action = Action.ADD if known is None or old is None else node_change(old, new)
@@ -56,7 +59,7 @@ class Watching:
                 self._pod_gone(gone if old is None or gone.spec.node_name else old)
         elif new.spec.node_name:
             self._pod_with_node(old, new)
-        elif new.spec.scheduler_name == self._scheduler_name:
+        elif self._is_ours(new):
             self._waiting_pod(new)
 
     def _pod_gone(self, pod: Pod) -> None:
@@ -86,6 +89,16 @@ class Watching:
             self._nominator.nominate(PodInfo(pod), nominated)
         self._wake()
 
+    def other_changed(self, what: What, old: Any, new: Any) -> None:
+        """Something that is neither pod nor node: a volume, a claim, a namespace."""
+        if new is None:
+            action = Action.DELETE
+        elif old is None:
+            action = Action.ADD
+        else:
+            action = Action.OTHER if old.metadata.labels == new.metadata.labels else Action.LABEL | Action.OTHER
+        self._happened(ClusterEvent(what, action, old, new))
+
     def _happened(self, event: ClusterEvent) -> None:
         self._queue.happened(event, self._clock.monotonic())
         self._wake()
@@ -97,4 +110,5 @@ def _same_spec(old: Pod, new: Pod) -> bool:
         bool(old.spec.node_name)
         and old.metadata.generation == new.metadata.generation
         and old.metadata.labels == new.metadata.labels
+        and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
     )

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from setpoint.api.machinery.resource import Resource
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import Node, Pod
+from setpoint.client.store import Store
 from setpoint.kit.clock import VirtualClock
 from setpoint.scheduler.cycle import Cycle, NoFit
 from setpoint.scheduler.framework import Handle
 from setpoint.scheduler.nominator import Nominator
+from setpoint.scheduler.pods import PodInfo
 from setpoint.scheduler.profile import Profile
-from setpoint.scheduler.snapshot import PodInfo, Snapshot
+from setpoint.scheduler.profiles import DEFAULT_PROFILE, ProfileConfig
+from setpoint.scheduler.snapshot import Snapshot
 
 _uids = itertools.count(1)
 
@@ -66,27 +69,33 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-@dataclass
-class Budgets:
-    """Disruption budgets as an informer's store has them."""
+class Collections:
+    """Collections as informers' stores have them: `put` what plugins shall find."""
 
-    items: list[Any] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._stores: dict[Any, Store[Any]] = {}
 
-    def list(self, namespace: str = "") -> list[Any]:
-        return self.items
+    def of(self, resource: Resource[Any]) -> Store[Any]:
+        return self._stores.setdefault(resource.plural, Store())
+
+    def on_change(self, resource: Resource[Any], changed: Callable[[], None]) -> None:
+        """Nothing changes by itself here."""
+
+    def put(self, resource: Resource[Any], obj: Mapping[str, Any]) -> None:
+        self.of(resource).put(convert(obj, resource.type))
 
 
 class Rig:
     """Snapshot, profile and cycle; no client, so nothing is bound."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, config: ProfileConfig = DEFAULT_PROFILE) -> None:
         rng = random.Random(seed)  # noqa: S311 - a test's seed
         absent: Any = None
         self.snapshot = Snapshot()
-        self.nominator = Nominator()
-        self.budgets = Budgets()
-        self.handle = Handle(absent, VirtualClock(), self.snapshot, self.nominator, absent, rng, self.budgets)
-        self.profile = Profile(self.handle)
+        self.nominator = Nominator(self.snapshot.touch)
+        self.collections = Collections()
+        self.handle = Handle(absent, VirtualClock(), self.snapshot, self.nominator, absent, rng, self.collections)
+        self.profile = Profile(self.handle, config)
         self.cycle = Cycle(self.profile, self.snapshot, self.nominator, rng)
 
     def nodes(self, *nodes: Node) -> None:

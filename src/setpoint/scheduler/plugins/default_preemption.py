@@ -11,21 +11,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from setpoint.api.machinery.selectors import from_object
 from setpoint.api.types.core_v1 import Pod
+from setpoint.api.types.policy_v1 import PODDISRUPTIONBUDGETS
 from setpoint.scheduler.framework import CycleState, Handle, Victims
-from setpoint.scheduler.nominator import priority
-from setpoint.scheduler.snapshot import NodeInfo, PodInfo
+from setpoint.scheduler.plugin_config import DefaultPreemptionArgs
+from setpoint.scheduler.pod_terms import selector_of
+from setpoint.scheduler.pods import PodInfo, priority
+from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Code, Diagnosis, FitError, Status, unresolvable, unschedulable
 
 NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling")
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
-CANDIDATES = 100  # nodes tried at least; beyond that a tenth of all
+TRIAL_COST = 10  # of the work of asking a node
 _PRIORITY_OFFSET = 2**31
 
 
@@ -35,13 +36,29 @@ class _Candidate(Struct, frozen=True):
     broken_budgets: int
 
 
+class _Remembered(Struct, frozen=True):
+    """The outcome of a trial; it holds for pods of the same shape and priority while node and budgets stay as they are."""
+
+    priority: int
+    budgets: Sequence[Any]
+    outcome: _Candidate | Status
+
+
+DEFAULT_ARGS = DefaultPreemptionArgs()
+
+
 class DefaultPreemption:
     """See the module."""
 
     name = "DefaultPreemption"
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, args: DefaultPreemptionArgs = DEFAULT_ARGS) -> None:
         self._handle = handle
+        self._args = args
+        self._budgets = handle.listers.of(PODDISRUPTIONBUDGETS)
+        self._offset = 0
+        self._seen: Sequence[Any] = ()
+        self._selectors: Sequence[Any] = ()
 
     def post_filter(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> tuple[Victims | None, Status | None]:
         reason = self._ineligible(state, pod, diagnosis)
@@ -70,14 +87,18 @@ class DefaultPreemption:
         return TERMINATING if makes_room else ""
 
     def _candidates(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> tuple[list[_Candidate], dict[str, Status]]:
+        self._look_at_budgets()
         nodes = self._handle.snapshot.nodes
         potential = [node for node in nodes if _might_help(diagnosis.status_of(node.name))]
-        offset = self._handle.rng.randrange(len(potential)) if potential else 0
-        enough = max(CANDIDATES, len(potential) // 10)
+        if not state.budget.again:
+            self._offset = self._handle.rng.randrange(len(potential)) if potential else 0
+        offset = min(self._offset, len(potential))
+        part = len(potential) * self._args.min_candidate_nodes_percentage // 100
+        enough = max(self._args.min_candidate_nodes_absolute, part)
         candidates: list[_Candidate] = []
         statuses: dict[str, Status] = {}
         for node in [*potential[offset:], *potential[:offset]]:
-            found = self._try_node(state, pod, node.clone())
+            found = self._try_or_remember(state, pod, node)
             if isinstance(found, Status):
                 statuses[node.name] = found
                 continue
@@ -86,17 +107,31 @@ class DefaultPreemption:
                 break
         return candidates, statuses
 
+    def _try_or_remember(self, state: CycleState, pod: Pod, node: NodeInfo) -> _Candidate | Status:
+        handle, mine = self._handle, priority(pod)
+        if not handle.profile.judges_nodes_alone(state) or handle.nominator.node_of(state.info.key) == node.name:
+            return self._try_node(state, pod, node.clone())
+        trials = handle.profile.board(state).trials
+        known: _Remembered | None = trials.get(node.slot)
+        if known is not None and known.priority == mine and known.budgets is self._seen:
+            return known.outcome
+        state.budget.spend(TRIAL_COST)
+        outcome = self._try_node(state, pod, node.clone())
+        trials[node.slot] = _Remembered(mine, self._seen, outcome)
+        return outcome
+
     def _try_node(self, state: CycleState, pod: Pod, node: NodeInfo) -> _Candidate | Status:
         """`node` is a clone; see the module."""
-        mine = priority(pod)
+        mine, profile = priority(pod), self._handle.profile
         lesser = [info for info in node.pods.values() if priority(info.pod) < mine]
         if not lesser:
             return NO_VICTIMS
+        trial = state.clone()
         for info in lesser:
-            node.remove_pod(info.key)
+            profile.remove_pod(trial, pod, info, node)
         for promised in self._handle.nominator.ahead_of(pod, state.info.key, node.name):
-            node.add_pod(promised)
-        refuse = self._handle.profile.filters(state)
+            profile.add_pod(trial, pod, promised, node)
+        refuse = profile.filters(trial)
         status = refuse(pod, node)
         if status is not None:
             return status
@@ -105,25 +140,32 @@ class DefaultPreemption:
         victims: list[PodInfo] = []
         broken = 0
         for info in [*protected, *free]:
-            node.add_pod(info)
+            profile.add_pod(trial, pod, info, node)
             if refuse(pod, node) is None:
                 continue
-            node.remove_pod(info.key)
+            profile.remove_pod(trial, pod, info, node)
             victims.append(info)
             broken += info in protected
         return _Candidate(node.name, sorted(victims, key=_importance), broken)
 
+    def _look_at_budgets(self) -> None:
+        budgets = self._budgets.list()
+        if budgets != self._seen:
+            self._seen = budgets
+            self._selectors = [selector_of(budget.spec.selector) for budget in budgets]
+
     def _split_by_budget(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
         """Those whose eviction would break a disruption budget, and the others; the given order is kept."""
-        budgets = [(budget, _selector(budget)) for budget in self._handle.budgets.list()]
-        allowed = [budget.status.disruptions_allowed for budget, _ in budgets]
+        if not self._seen:
+            return [], [*pods]
+        allowed = [budget.status.disruptions_allowed for budget in self._seen]
         protected: list[PodInfo] = []
         free: list[PodInfo] = []
         for info in pods:
             meta = info.pod.metadata
             broken = False
-            for index, (budget, selector) in enumerate(budgets):
-                if budget.metadata.namespace != meta.namespace or selector is None or not selector.matches(meta.labels):
+            for index, (budget, selector) in enumerate(zip(self._seen, self._selectors, strict=True)):
+                if budget.metadata.namespace != meta.namespace or selector.everything or not selector.matches(meta.labels):
                     continue
                 if meta.name in budget.status.disrupted_pods:
                     continue
@@ -131,14 +173,6 @@ class DefaultPreemption:
                 broken = broken or allowed[index] < 0
             (protected if broken else free).append(info)
         return protected, free
-
-
-def _selector(budget: Any) -> Any:
-    """A budget's selector; None for one that selects nothing here (absent or empty)."""
-    if budget.spec.selector is None:
-        return None
-    selector = from_object(msgspec.to_builtins(budget.spec.selector))
-    return None if selector.everything else selector
 
 
 def _might_help(status: Status | None) -> bool:

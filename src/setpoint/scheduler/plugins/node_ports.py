@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
-from setpoint.scheduler.snapshot import ANY_ADDRESS, NodeInfo, PortKey, host_ports
+from setpoint.scheduler.pods import ANY_ADDRESS, PortKey, host_ports
+from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status, unschedulable
 
 REFUSED = unschedulable("node(s) didn't have free ports for the requested pod ports")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.framework import Handle
-from setpoint.scheduler.nominator import priority
+from setpoint.scheduler.pods import priority
 
 
 class PrioritySort:

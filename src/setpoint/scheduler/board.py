@@ -1,0 +1,88 @@
+"""What a profile's local plugins said of one shape of pods, node by node: the next pod of the shape need not ask again.
+
+Columns by the nodes' slots. The snapshot's journal says which nodes changed since; only these are asked again, and only when a
+search comes to them. So a pod of a known template costs one comparison per node that it looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from setpoint.scheduler.node_info import NodeInfo
+from setpoint.scheduler.snapshot import Snapshot
+from setpoint.scheduler.status import Code, Status
+
+UNKNOWN: Final = Status(Code.ERROR, ("not asked yet",))
+BOARDS = 64  # shapes of pods remembered
+FRESH = 400  # nodes that one slice of work may ask for the first time: with every plugin some 3 ms
+
+Refuse = Callable[[NodeInfo], Status | None]
+
+
+class Unfinished(Exception):
+    """The slice of work has been long enough; go on in the next one. What was found out is kept."""
+
+
+class Budget:
+    """How many more nodes this slice may ask; `again` in a slice that goes on with what an earlier one began."""
+
+    __slots__ = ("again", "left")
+
+    def __init__(self, left: int = FRESH, *, again: bool = False) -> None:
+        self.left = left
+        self.again = again
+
+    def spend(self, amount: int = 1) -> None:
+        """Raises Unfinished when nothing is left."""
+        self.left -= amount
+        if self.left < 0:
+            raise Unfinished
+
+
+class Board:
+    """See the module. In `refusals` None fits; `scores` and `unscaled` are of local Score plugins, `trials` of preemption."""
+
+    __slots__ = ("_position", "refusals", "scores", "trials", "unscaled")
+
+    def __init__(self) -> None:
+        self._position = -1
+        self.refusals: list[Status | None] = []
+        self.scores: list[int | None] = []
+        self.unscaled: list[Sequence[int]] = []
+        self.trials: dict[int, Any] = {}
+
+    def catch_up(self, snapshot: Snapshot) -> None:
+        journal = snapshot.journal
+        changes = journal.since(self._position) if self._position >= 0 else None
+        self._position = journal.end
+        if changes is None:
+            self.refusals, self.scores, self.unscaled, self.trials = [], [], [], {}
+        missing = len(snapshot.slots) - len(self.refusals)
+        if missing > 0:
+            self.refusals += [UNKNOWN] * missing
+            self.scores += [None] * missing
+            self.unscaled += [()] * missing
+        for slot, _, _ in changes or ():
+            self.refusals[slot] = UNKNOWN
+            self.scores[slot] = None
+            self.trials.pop(slot, None)
+
+
+class Boards:
+    """The boards of one profile, by shape; the ones used longest ago go."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._kept: dict[bytes, Board] = {}
+
+    def get(self, shape: bytes) -> Board:
+        """As of now."""
+        board = self._kept.pop(shape, None)
+        if board is None:
+            if len(self._kept) >= BOARDS:
+                del self._kept[next(iter(self._kept))]
+            board = Board()
+        self._kept[shape] = board
+        board.catch_up(self._snapshot)
+        return board

@@ -1,0 +1,133 @@
+"""Topology spread constraints, compiled; which nodes count for one; and the constraints of pods that have none of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from setpoint.api.machinery.selectors import LabelSelector, Requirement, from_labels
+from setpoint.api.types.apps_v1 import REPLICASETS, STATEFULSETS
+from setpoint.api.types.core_v1 import REPLICATIONCONTROLLERS, SERVICES, Pod, TopologySpreadConstraint
+from setpoint.scheduler.framework import Listers
+from setpoint.scheduler.node_info import NodeInfo
+from setpoint.scheduler.plugin_config import PodTopologySpreadArgs
+from setpoint.scheduler.plugins.node_selectors import required_matches
+from setpoint.scheduler.plugins.tolerations import untolerated
+from setpoint.scheduler.pod_terms import selector_of
+
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+class Constraint(Struct, frozen=True):
+    """See `spec.topologySpreadConstraints`; `honor_affinity` and `honor_taints` are its node inclusion policies."""
+
+    max_skew: int
+    topology_key: str
+    selector: LabelSelector
+    min_domains: int = 1
+    honor_affinity: bool = True
+    honor_taints: bool = False
+
+    def policies(self, pod: Pod) -> object:
+        """What of the pod decides which nodes count."""
+        spec = pod.spec
+        affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+        chosen = (spec.node_selector, affinity) if self.honor_affinity and (spec.node_selector or affinity) else None
+        tolerations = spec.tolerations if self.honor_taints else None
+        return None if chosen is None and tolerations is None else msgspec.msgpack.encode((chosen, tolerations))
+
+
+def accepts(constraint: Constraint, pod: Pod, node: NodeInfo) -> bool:
+    """Whether the node counts, by the constraint's policies."""
+    if constraint.honor_affinity and not required_matches(pod, node.known):
+        return False
+    return not constraint.honor_taints or untolerated(pod.spec.tolerations, node.known.spec.taints) is None
+
+
+def has_all_keys(node: NodeInfo, keys: Sequence[str]) -> bool:
+    labels = node.labels
+    for key in keys:  # noqa: SIM110 - a generator costs twice as much, and this runs for every node
+        if key not in labels:
+            return False
+    return True
+
+
+def constraints_of(pod: Pod, when: str) -> list[Constraint]:
+    """The pod's own constraints of one kind (DoNotSchedule or ScheduleAnyway)."""
+    declared = pod.spec.topology_spread_constraints
+    return [_compiled(each, pod.metadata.labels) for each in declared if each.when_unsatisfiable == when]
+
+
+def _compiled(declared: TopologySpreadConstraint, labels: Mapping[str, str]) -> Constraint:
+    selector = selector_of(declared.label_selector)
+    own = [Requirement(key, "in", (labels[key],)) for key in declared.match_label_keys if key in labels]
+    return Constraint(
+        declared.max_skew,
+        declared.topology_key,
+        _narrowed(selector, own),
+        declared.min_domains or 1,
+        (declared.node_affinity_policy or "Honor") == "Honor",
+        (declared.node_taints_policy or "Ignore") == "Honor",
+    )
+
+
+def _narrowed(selector: LabelSelector, more: Sequence[Requirement]) -> LabelSelector:
+    if not more or selector.nothing:
+        return selector
+    return LabelSelector(tuple(sorted({*selector.requirements, *more}, key=lambda each: each.key)))
+
+
+SYSTEM = (Constraint(3, HOSTNAME, LabelSelector()), Constraint(5, ZONE, LabelSelector()))
+
+
+class Defaults:
+    """Constraints for pods without; `system` says that they are Kubernetes' own (soft, over nodes and zones)."""
+
+    def __init__(self, listers: Listers, args: PodTopologySpreadArgs) -> None:
+        self.system = args.defaulting_type == "System"
+        self._declared = args.default_constraints
+        self._services = listers.of(SERVICES)
+        self._owners = {
+            ("apps", "ReplicaSet"): listers.of(REPLICASETS),
+            ("apps", "StatefulSet"): listers.of(STATEFULSETS),
+            ("", "ReplicationController"): listers.of(REPLICATIONCONTROLLERS),
+        }
+
+    def of(self, pod: Pod, when: str) -> list[Constraint]:
+        if self.system and when != SCHEDULE_ANYWAY:
+            return []
+        selector = self._selector(pod)
+        if selector.everything:
+            return []
+        if self.system:
+            return [msgspec.structs.replace(each, selector=selector) for each in SYSTEM]
+        declared = (each for each in self._declared if each.when_unsatisfiable == when)
+        return [msgspec.structs.replace(_compiled(each, {}), selector=selector) for each in declared]
+
+    def _selector(self, pod: Pod) -> LabelSelector:
+        """Of the services that select the pod and of its controller, taken together."""
+        meta = pod.metadata
+        labels: dict[str, str] = {}
+        for service in self._services.list(meta.namespace):
+            wanted = service.spec.selector
+            if wanted and all(meta.labels.get(key) == value for key, value in wanted.items()):
+                labels.update(wanted)
+        requirements = [*from_labels(labels).requirements, *self._owner_requirements(pod)]
+        return LabelSelector(tuple(sorted(requirements, key=lambda each: each.key)))
+
+    def _owner_requirements(self, pod: Pod) -> Iterator[Requirement]:
+        for reference in pod.metadata.owner_references:
+            group = reference.api_version.rpartition("/")[0]
+            lister = self._owners.get((group, reference.kind))
+            if not reference.controller or lister is None:
+                continue
+            owner: Any = lister.get(f"{pod.metadata.namespace}/{reference.name}")
+            if owner is None:
+                continue
+            selector = owner.spec.selector
+            compiled = from_labels(selector) if isinstance(selector, Mapping) else selector_of(selector)
+            yield from compiled.requirements

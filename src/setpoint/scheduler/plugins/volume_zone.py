@@ -1,0 +1,95 @@
+"""VolumeZone: a volume labelled with a zone or region goes with nodes of that zone or region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from setpoint.api.types.core_v1 import PersistentVolumeClaim, Pod
+from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
+from setpoint.scheduler.plugins.volume_claims import ClaimError, class_of, volumes_of
+from setpoint.scheduler.plugins.volume_restrictions import is_claim_of
+from setpoint.scheduler.pods import claim_names
+from setpoint.scheduler.snapshot import NodeInfo
+from setpoint.scheduler.status import SKIP, Status, unresolvable
+
+REFUSED = unresolvable("node(s) had no available volume zone")
+_SUCCESSORS: Mapping[str, str] = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+TOPOLOGY_LABELS = (*_SUCCESSORS.keys(), *_SUCCESSORS.values())
+
+
+class _Zones(Struct, frozen=True):
+    """Label key and allowed values, for each volume."""
+
+    allowed: Sequence[tuple[str, frozenset[str]]]
+
+
+class VolumeZone:
+    """See the module."""
+
+    name = "VolumeZone"
+
+    def __init__(self, handle: Handle) -> None:
+        self._volumes = volumes_of(handle.listers)
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]:
+        if not pod.spec.volumes:
+            return None, SKIP
+        allowed: list[tuple[str, frozenset[str]]] = []
+        try:
+            for name in claim_names(pod):
+                if not name.ephemeral:
+                    allowed += self._zones(self._volumes.claim(pod, name))
+        except ClaimError as error:
+            return None, error.status
+        if not allowed:
+            return None, SKIP
+        state.write(_Zones(allowed))
+        return None, None
+
+    def _zones(self, claim: PersistentVolumeClaim) -> list[tuple[str, frozenset[str]]]:
+        name = claim.spec.volume_name
+        if not name:
+            if self._volumes.waits_for_pod(claim):
+                return []
+            missing = not class_of(claim)
+            raise ClaimError(
+                "PersistentVolumeClaim had no pv name and storageClass name" if missing else "PersistentVolume not found"
+            )
+        volume = self._volumes.volume(name)
+        if volume is None:
+            raise ClaimError(f'persistentvolume "{name}" not found')
+        labels = volume.metadata.labels
+        return [(key, frozenset(labels[key].split("__"))) for key in TOPOLOGY_LABELS if key in labels]
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        labels = node.labels
+        if not any(key in labels for key in TOPOLOGY_LABELS):
+            return None  # a cluster without zones
+        for key, values in state.read(_Zones).allowed:
+            here = labels.get(key)
+            if here is None and key in _SUCCESSORS:
+                here = labels.get(_SUCCESSORS[key])
+            if here not in values:
+                return REFUSED
+        return None
+
+    def interests(self) -> Sequence[Interest]:
+        return (
+            Interest(What.STORAGE_CLASS, Action.ADD),
+            Interest(What.NODE, Action.ADD | Action.LABEL, _zones_changed),
+            Interest(What.CLAIM, Action.ADD | Action.OTHER, is_claim_of),
+            Interest(What.VOLUME, Action.ADD | Action.LABEL | Action.OTHER),
+        )
+
+
+def _zones_changed(_: Pod, event: ClusterEvent) -> bool:
+    if event.old is None:
+        return True
+    before, after = event.old.metadata.labels, event.new.metadata.labels
+    return any(before.get(key) != after.get(key) for key in TOPOLOGY_LABELS)

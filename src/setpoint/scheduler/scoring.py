@@ -1,0 +1,96 @@
+"""Rates feasible nodes: every Score plugin's mark, brought to 0 to 100, times its weight, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from setpoint.api.types.core_v1 import Pod
+from setpoint.scheduler.board import Board
+from setpoint.scheduler.framework import CycleState, PreScore, is_local
+from setpoint.scheduler.snapshot import NodeInfo
+from setpoint.scheduler.status import Code, Status, named
+
+ScoreOne = Callable[[CycleState, Pod, NodeInfo], int]
+ScoreMany = Callable[[CycleState, Pod, Sequence[NodeInfo]], list[int]]
+
+
+class _Scorer(Struct, frozen=True):
+    """A Score plugin of a profile."""
+
+    name: str
+    score: ScoreOne
+    score_all: ScoreMany
+    normalize: Callable[[CycleState, Pod, list[int]], list[int]] | None
+    weight: int
+    local: bool
+
+
+class Scoring:
+    """See the module. Local plugins are asked once per shape and node: the board remembers."""
+
+    def __init__(
+        self, pre_scores: Sequence[tuple[str, PreScore]], scores: Sequence[tuple[str, Any]], weights: Mapping[str, int]
+    ) -> None:
+        self._pre_scores = pre_scores
+        self._scorers = [_scorer(name, plugin, weights.get(name) or 1) for name, plugin in scores]
+
+    def score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo], board: Board) -> list[int] | Status:
+        for name, pre_score in self._pre_scores:
+            status = pre_score.pre_score(state, pod, nodes)
+            if status is None:
+                continue
+            if status.code is not Code.SKIP:
+                return named(status, name)
+            state.skip_score.add(name)
+        active = [each for each in self._scorers if each.name not in state.skip_score]
+        totals, unscaled = _local_scores(state, pod, nodes, board, [each for each in active if each.local])
+        for each, scores in unscaled:
+            _add(totals, each, state, pod, scores)
+        for each in active:
+            if not each.local:
+                _add(totals, each, state, pod, each.score_all(state, pod, nodes))
+        return totals
+
+
+def _local_scores(
+    state: CycleState, pod: Pod, nodes: Sequence[NodeInfo], board: Board, scorers: Sequence[_Scorer]
+) -> tuple[list[int], list[tuple[_Scorer, list[int]]]]:
+    """The sums of those that need not be normalised; and the marks of the others."""
+    plain = [each for each in scorers if each.normalize is None]
+    scaled = [each for each in scorers if each.normalize is not None]
+    scores, unscaled = board.scores, board.unscaled
+    totals: list[int] = []
+    for node in nodes:
+        slot = node.slot
+        total = scores[slot]
+        if total is None:
+            total = scores[slot] = sum(each.weight * each.score(state, pod, node) for each in plain)
+            unscaled[slot] = tuple([each.score(state, pod, node) for each in scaled])
+        totals.append(total)
+    marks = [unscaled[node.slot] for node in nodes]
+    if len(set(marks)) == 1:
+        return totals, []  # equal everywhere: they decide nothing
+    return totals, [(each, [mark[index] for mark in marks]) for index, each in enumerate(scaled)]
+
+
+def _add(totals: list[int], scorer: _Scorer, state: CycleState, pod: Pod, scores: list[int]) -> None:
+    """Add a plugin's scores, normalised and weighted; where all are equal they decide nothing."""
+    if min(scores) == max(scores):
+        return
+    if scorer.normalize is not None:
+        scores = scorer.normalize(state, pod, scores)
+    weight = scorer.weight
+    totals[:] = [total + weight * score for total, score in zip(totals, scores, strict=True)]
+
+
+def _scorer(name: str, plugin: Any, weight: int) -> _Scorer:
+    one: ScoreOne = plugin.score
+
+    def each(state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[int]:
+        return [one(state, pod, node) for node in nodes]
+
+    many: ScoreMany = getattr(plugin, "score_all", each)
+    return _Scorer(name, one, many, getattr(plugin, "normalize", None), weight, is_local(plugin))
