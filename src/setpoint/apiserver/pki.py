@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,9 +92,9 @@ class Authority:
         """A new certificate and key (PEM both), for `lifetime` seconds."""
         return self._signer.sign(subject, lifetime)
 
-    def sign_request(self, pem: bytes, *, serving: bool, seconds: int) -> bytes:
-        """A certificate (PEM) for the key and subject of a PEM request; raises ValueError when the request is not sound."""
-        return self._signer.sign_request(pem, serving=serving, seconds=seconds)
+    def sign_request(self, pem: bytes, usages: Sequence[str], seconds: int) -> bytes:
+        """A certificate (PEM) for the key, subject and names of a PEM request; raises ValueError where that is not sound."""
+        return self._signer.sign_request(pem, usages, seconds)
 
     def _fits(self, pair: KeyPair, subject: Subject, note: Path) -> bool:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
@@ -21,6 +21,34 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from setpoint.apiserver.pki import CLIENT, SERVER, Subject
 
 _SKEW = timedelta(minutes=5)
+_BITS = (
+    "digital_signature",
+    "content_commitment",
+    "key_encipherment",
+    "data_encipherment",
+    "key_agreement",
+    "key_cert_sign",
+    "crl_sign",
+    "encipher_only",
+    "decipher_only",
+)
+#: what CertificateSigningRequests call usages → the bit of a certificate's key usage, or its extended purpose
+_KEY_USAGES = {name.replace("_", " "): name for name in _BITS} | {"signing": "digital_signature", "cert sign": "key_cert_sign"}
+_PURPOSES = {
+    "any": ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE,
+    "server auth": ExtendedKeyUsageOID.SERVER_AUTH,
+    "client auth": ExtendedKeyUsageOID.CLIENT_AUTH,
+    "code signing": ExtendedKeyUsageOID.CODE_SIGNING,
+    "email protection": ExtendedKeyUsageOID.EMAIL_PROTECTION,
+    "s/mime": ExtendedKeyUsageOID.EMAIL_PROTECTION,
+    "ipsec end system": x509.ObjectIdentifier("1.3.6.1.5.5.7.3.5"),
+    "ipsec tunnel": x509.ObjectIdentifier("1.3.6.1.5.5.7.3.6"),
+    "ipsec user": x509.ObjectIdentifier("1.3.6.1.5.5.7.3.7"),
+    "timestamping": ExtendedKeyUsageOID.TIME_STAMPING,
+    "ocsp signing": ExtendedKeyUsageOID.OCSP_SIGNING,
+    "microsoft sgc": x509.ObjectIdentifier("1.3.6.1.4.1.311.10.3.3"),
+    "netscape sgc": x509.ObjectIdentifier("2.16.840.1.113730.4.1"),
+}
 _USAGES = {SERVER: ExtendedKeyUsageOID.SERVER_AUTH, CLIENT: ExtendedKeyUsageOID.CLIENT_AUTH}
 
 
@@ -40,16 +68,23 @@ class Signer:
         certificate = builder.sign(self._key, hashes.SHA256())
         return certificate.public_bytes(Encoding.PEM), _pem(key)
 
-    def sign_request(self, pem: bytes, *, serving: bool, seconds: int) -> bytes:
-        """A certificate (PEM) for the key and subject of a PEM request; raises ValueError when the request is not sound."""
+    def sign_request(self, pem: bytes, usages: Sequence[str], seconds: int) -> bytes:
+        """A certificate (PEM) for the key, subject and names of a PEM request.
+
+        Usages are named as in CertificateSigningRequests. Raises ValueError when the request is not sound.
+        """
         request = x509.load_pem_x509_csr(pem)
         key = request.public_key()
         if not request.is_signature_valid or not isinstance(key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey):
             raise ValueError("the request's signature or key is not acceptable")
-        builder = self._builder(request.subject, key, seconds, (SERVER if serving else CLIENT,))
-        if serving:
-            names = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-            builder = builder.add_extension(names, critical=False)
+        builder = _dated(request.subject, self._certificate.subject, key, seconds, self._certificate.not_valid_after_utc)
+        builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(identifier, critical=False)
+        if names := _requested_names(request):
+            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        for extension, critical in _usage_extensions(usages):
+            builder = builder.add_extension(extension, critical=critical)
         return builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM)
 
     def _builder(
@@ -85,17 +120,44 @@ def new_key_pair() -> tuple[bytes, bytes]:
     return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo), _pem(key)
 
 
-def requested_subject(pem: bytes) -> Subject:
-    """What a PEM certificate request asks for (`addresses` are its DNS names only); raises ValueError when it is none."""
+def requested(pem: bytes) -> tuple[str, tuple[str, ...], Mapping[str, tuple[str, ...]]]:
+    """What a PEM certificate request asks for: name, groups, and other names by their kind (`dns`, `ip`, `email`, `uri`).
+
+    Raises ValueError when it is none.
+    """
     request = x509.load_pem_x509_csr(pem)
-    names = request.subject
+    asked = x509.SubjectAlternativeName(_requested_names(request))
+    groups = tuple(str(attribute.value) for attribute in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME))
+    common = request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    names = {
+        "dns": tuple(asked.get_values_for_type(x509.DNSName)),
+        "ip": tuple(str(address) for address in asked.get_values_for_type(x509.IPAddress)),
+        "email": tuple(asked.get_values_for_type(x509.RFC822Name)),
+        "uri": tuple(asked.get_values_for_type(x509.UniformResourceIdentifier)),
+    }
+    return str(common[0].value) if common else "", groups, names
+
+
+def expires(pem: bytes) -> float:
+    """When a PEM certificate ends (seconds since the epoch); raises ValueError when it is none."""
+    return x509.load_pem_x509_certificate(pem).not_valid_after_utc.timestamp()
+
+
+def _requested_names(request: x509.CertificateSigningRequest) -> list[x509.GeneralName]:
     try:
-        asked = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        return list(request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
     except x509.ExtensionNotFound:
-        asked = x509.SubjectAlternativeName([])
-    groups = tuple(str(attribute.value) for attribute in names.get_attributes_for_oid(NameOID.ORGANIZATION_NAME))
-    common = names.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return Subject(str(common[0].value) if common else "", groups, tuple(asked.get_values_for_type(x509.DNSName)))
+        return []
+
+
+def _usage_extensions(usages: Sequence[str]) -> Iterator[tuple[x509.ExtensionType, bool]]:
+    """Usages as CertificateSigningRequests name them, as a certificate's extensions, each with whether it is critical."""
+    bits = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
+    if bits:
+        yield x509.KeyUsage(**{name: name in bits for name in _BITS}), True
+    purposes = list(dict.fromkeys(_PURPOSES[usage] for usage in usages if usage in _PURPOSES))
+    if purposes:
+        yield x509.ExtendedKeyUsage(purposes), False
 
 
 def new_request(subject: Subject) -> tuple[bytes, bytes]:
@@ -115,9 +177,15 @@ def _ec_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
 
 
 def _dated(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey, seconds: int
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey,
+    seconds: int,
+    latest: datetime | None = None,
 ) -> x509.CertificateBuilder:
+    """A certificate from now on for `seconds`, at most until `latest`: the end of the CA's own."""
     now = datetime.now(UTC)
+    end = now + timedelta(seconds=seconds)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -125,7 +193,7 @@ def _dated(
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _SKEW)
-        .not_valid_after(now + timedelta(seconds=seconds))
+        .not_valid_after(end if latest is None else min(end, latest))
     )
 
 

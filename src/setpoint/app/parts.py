@@ -12,7 +12,7 @@ from setpoint.kit.clock import Clock
 
 if TYPE_CHECKING:
     from setpoint.apiserver.pki import Authority, KeyPair
-    from setpoint.controllers.certificates.reconciler import Requested, Signer
+    from setpoint.controllers.certificates.requests import Signer
     from setpoint.controllers.manager import ControllerManager
     from setpoint.node.agent import Agent
     from setpoint.node.runtimes.process.template import Template
@@ -40,18 +40,20 @@ def controller_manager(
 
 def signer(authority: Authority) -> Signer:
     """What signs nodes' certificates: the cluster's CA."""
-    from setpoint.controllers.certificates.reconciler import Requested, Signer
+    from setpoint.controllers.certificates.requests import Requested, Signer
 
-    def subject(pem: bytes) -> Requested:
-        from setpoint.apiserver.signing import requested_subject
+    def read(pem: bytes) -> Requested:
+        from setpoint.apiserver.signing import requested
 
-        found = requested_subject(pem)
-        return Requested(found.name, found.groups, found.addresses)
+        name, groups, names = requested(pem)
+        return Requested(name, groups, names["dns"], names["ip"], names["email"], names["uri"])
 
-    def sign(pem: bytes, serving: bool, seconds: int) -> bytes:
-        return authority.sign_request(pem, serving=serving, seconds=seconds)
+    def expires(pem: bytes) -> float:
+        from setpoint.apiserver import signing
 
-    return Signer(subject, sign)
+        return signing.expires(pem)
+
+    return Signer(read, authority.sign_request, expires)
 
 
 def node_agent(  # noqa: PLR0913  what an agent is made of comes from as many parts

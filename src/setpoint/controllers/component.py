@@ -16,7 +16,7 @@ from setpoint.client.events import EventRecorder
 from setpoint.client.factory import InformerFactory
 from setpoint.client.settled import Activity, combined
 from setpoint.client.trace import Trace
-from setpoint.controllers.certificates.reconciler import Signer
+from setpoint.controllers.certificates.requests import Signer
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 

@@ -20,10 +20,11 @@ from setpoint.controllers import (
     service_account,
     taint_eviction,
 )
-from setpoint.controllers.certificates import controller as certificates
+from setpoint.controllers.certificates import approving, cleaning, signing
 from setpoint.controllers.component import Component, Context
 from setpoint.controllers.daemonset import controller as daemonset
 from setpoint.controllers.deployment import controller as deployment
+from setpoint.controllers.job import controller as job
 from setpoint.controllers.replicaset import controller as replicaset
 from setpoint.controllers.statefulset import controller as statefulset
 
@@ -36,19 +37,17 @@ def _replicaset(context: Context) -> Component:
     return replicaset.new(context.client, context.clock, context.informers, context.recorder(replicaset.NAME))
 
 
-def _certificates(context: Context) -> Component | None:
-    signer = context.settings.signer
-    return certificates.new(context.client, context.clock, context.informers, signer) if signer is not None else None
-
-
 # A function that gives None has nothing to do under these settings.
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
-    "certificatesigningrequest-signing-controller": _certificates,
+    "certificatesigningrequest-approving-controller": approving.new,
+    "certificatesigningrequest-cleaner-controller": cleaning.new,
+    "certificatesigningrequest-signing-controller": signing.new,
     "clusterrole-aggregation-controller": cluster_role_aggregation.new,
     "daemonset-controller": daemonset.new,
     "deployment-controller": _deployment,
     "disruption-controller": disruption_budget.new,
     "garbage-collector-controller": garbage_collector.new,
+    "job-controller": job.new,
     "namespace-controller": namespace.new,
     "node-lifecycle-controller": node_lifecycle.new,
     "persistentvolume-binder-controller": persistent_volume.new,

@@ -1,0 +1,94 @@
+"""Clears requests away: an hour after they were answered, a day after nobody did, and when their certificate has ended.
+
+Source: Kubernetes `controller/certificates/cleaner/cleaner.go`, which looks at all of them every hour; here each has its time.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from msgspec import Struct
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.certificates_v1 import CERTIFICATESIGNINGREQUESTS, CertificateSigningRequest
+from setpoint.client.client import ClientProtocol
+from setpoint.client.controller import Controller, Result
+from setpoint.client.objects import key_of
+from setpoint.client.store import Store
+from setpoint.controllers.certificates.requests import Signer
+from setpoint.controllers.component import Context
+from setpoint.kit.clock import Clock, parse_rfc3339
+
+NAME = "csrcleaner"
+_ANSWERED, _PENDING = 3600.0, 24 * 3600.0
+
+
+class Plan(Struct, frozen=True):
+    """Delete the request in `seconds` (0: now)."""
+
+    name: str
+    uid: str
+    seconds: float
+
+
+class CleaningReconciler:
+    """Keys are requests."""
+
+    def __init__(
+        self, client: ClientProtocol, clock: Clock, requests: Store[CertificateSigningRequest], signer: Signer | None
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._requests = requests
+        self._signer = signer
+
+    def observe(self, key: str) -> CertificateSigningRequest | None:
+        return self._requests.get(key)
+
+    def diff(self, observed: CertificateSigningRequest) -> Plan:
+        left = max(0.0, self._until(observed) - self._clock.now())
+        return Plan(observed.metadata.name, observed.metadata.uid, left)
+
+    def _until(self, request: CertificateSigningRequest) -> float:
+        """The moment at which a request is to go."""
+        conditions = request.status.conditions
+        if not conditions:
+            return _time(request.metadata.creation_timestamp) + _PENDING
+        times = [_time(each.last_update_time or request.metadata.creation_timestamp) for each in conditions]
+        until = min(times) + _ANSWERED
+        if request.status.certificate and self._signer is not None:
+            try:
+                return min(until, self._signer.expires(base64.b64decode(request.status.certificate)))
+            except ValueError:
+                return until
+        return until
+
+    async def act(self, plan: Plan) -> Result | None:
+        if plan.seconds > 0:
+            return Result(requeue_after=plan.seconds)
+        try:
+            await self._client.delete(CERTIFICATESIGNINGREQUESTS, plan.name, uid=plan.uid)
+        except StatusError as error:
+            if error.code not in (404, 409):
+                raise
+        return None
+
+
+def _time(text: str | None) -> float:
+    return parse_rfc3339(text) if text else 0.0
+
+
+def new(context: Context) -> Controller[CertificateSigningRequest, Plan]:
+    """The controller, its handlers registered; nothing runs yet."""
+    requests = context.informers.of(CERTIFICATESIGNINGREQUESTS)
+    reconciler = CleaningReconciler(context.client, context.clock, requests.store, context.settings.signer)
+    controller: Controller[CertificateSigningRequest, Plan] = Controller(
+        NAME, reconciler, context.clock, workers=1, informers=(requests,)
+    )
+
+    def changed(_: str, __: CertificateSigningRequest | None, new: CertificateSigningRequest | None) -> None:
+        if new is not None:
+            controller.enqueue(key_of(new))
+
+    requests.on_change(changed)
+    return controller
