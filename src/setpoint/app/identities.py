@@ -22,6 +22,7 @@ NODES = "system:nodes"
 
 #: accounts of controllers that are not called as these are; None: the API server's own, which Kubernetes has no controller for
 _ACCOUNTS: Mapping[str, str | None] = {
+    "bootstrap-signer-controller": "bootstrap-signer",
     "certificatesigningrequest-approving-controller": "certificate-controller",
     "certificatesigningrequest-cleaner-controller": "certificate-controller",
     "certificatesigningrequest-signing-controller": "certificate-controller",
@@ -44,6 +45,7 @@ _ACCOUNTS: Mapping[str, str | None] = {
     "service-cidr-controller": "service-cidrs-controller",
     "serviceaccount-controller": "service-account-controller",
     "taint-eviction-controller": "node-controller",
+    "token-cleaner-controller": "token-cleaner",
 }
 #: controllers that act as the controller manager itself
 _MANAGERS_OWN = frozenset(("serviceaccount-token-controller",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +12,7 @@ from setpoint.client.client import Client
 from setpoint.kit.clock import Clock
 
 if TYPE_CHECKING:
+    from setpoint.apiserver.authentication.signing_key import SigningKey
     from setpoint.apiserver.pki import Authority, KeyPair
     from setpoint.controllers.certificates.requests import Signer
     from setpoint.controllers.manager import ControllerManager
@@ -34,8 +36,25 @@ def controller_manager(
 
     timings = options.timings
     nodes = NodeTimings(monitor_period=timings.node_monitor_period, monitor_grace=timings.node_monitor_grace)
-    settings = Settings(cluster_ca=authority.pem, signer=signer(authority), nodes=nodes)
+    settings = Settings(cluster_ca=authority.pem, signer=signer(authority), token_signer=token_signer(authority), nodes=nodes)
     return ControllerManager(client, clock, settings, clients=clients)
+
+
+def token_signer(authority: Authority) -> Callable[[str, str, str, str], str]:
+    """What signs the tokens that Secrets hold: the service accounts' key, which lies beside the CA."""
+
+    @cache  # made at the first signature: until then the API server may be making the key
+    def key() -> SigningKey:
+        from setpoint.apiserver.authentication.signing_key import SigningKey
+
+        return SigningKey(authority.directory)
+
+    def sign(namespace: str, account: str, uid: str, secret: str) -> str:
+        from setpoint.apiserver.authentication.legacy_tokens import LegacyClaims, sign
+
+        return sign(key(), LegacyClaims(namespace, account, uid, secret))
+
+    return sign
 
 
 def signer(authority: Authority) -> Signer:

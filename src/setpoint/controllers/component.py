@@ -47,13 +47,15 @@ class NodeTimings(Struct, frozen=True):
 class Settings(Struct, frozen=True):
     """What the operator of a cluster decides about its controllers.
 
-    `cluster_ca` is the PEM text that every namespace gets; `signer` signs nodes' certificates (None: nobody does). A deleted
+    `cluster_ca` is the PEM text that every namespace gets; `signer` signs certificates and `token_signer` the tokens that
+    Secrets hold (namespace, name and uid of an account, name of the Secret), where anybody does. A deleted
     namespace is left alone for `namespace_grace` seconds before it is emptied: Kubernetes waits five, for the caches of several
     API servers; with one server, two keep what a user sees of a deletion and let tests go on sooner.
     """
 
     cluster_ca: str = ""
     signer: Signer | None = None
+    token_signer: Callable[[str, str, str, str], str] | None = None
     nodes: NodeTimings = field(default_factory=NodeTimings)
     namespace_grace: float = 2.0
     terminated_pods: int = 12500

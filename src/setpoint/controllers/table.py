@@ -20,12 +20,15 @@ from setpoint.controllers import (
     service_account,
     taint_eviction,
 )
+from setpoint.controllers.bootstrap_tokens import cleaning as bootstrap_token_cleaning
+from setpoint.controllers.bootstrap_tokens import signing as bootstrap_token_signing
 from setpoint.controllers.certificates import approving, cleaning, signing
 from setpoint.controllers.component import Component, Context
 from setpoint.controllers.daemonset import controller as daemonset
 from setpoint.controllers.deployment import controller as deployment
 from setpoint.controllers.job import controller as job
 from setpoint.controllers.replicaset import controller as replicaset
+from setpoint.controllers.service_account import tokens as service_account_tokens
 from setpoint.controllers.statefulset import controller as statefulset
 
 
@@ -39,6 +42,7 @@ def _replicaset(context: Context) -> Component:
 
 # A function that gives None has nothing to do under these settings.
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
+    "bootstrap-signer-controller": bootstrap_token_signing.new,
     "certificatesigningrequest-approving-controller": approving.new,
     "certificatesigningrequest-cleaner-controller": cleaning.new,
     "certificatesigningrequest-signing-controller": signing.new,
@@ -60,7 +64,9 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "resourcequota-controller": resource_quota.new,
     "root-ca-certificate-publisher-controller": root_ca.new,
     "serviceaccount-controller": service_account.new,
+    "serviceaccount-token-controller": service_account_tokens.new,
     "statefulset-controller": statefulset.new,
     "taint-eviction-controller": taint_eviction.new,
+    "token-cleaner-controller": bootstrap_token_cleaning.new,
     "ttl-controller": node_ttl.new,
 }

@@ -1,4 +1,4 @@
-"""The service account controller: every active namespace has an account named `default`."""
+"""Service accounts: every active namespace has one named `default`; Secrets hold tokens for those that ask for it (`tokens`)."""
 
 from setpoint.controllers.service_account.controller import new
 

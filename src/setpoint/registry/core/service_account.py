@@ -9,6 +9,11 @@ from typing import ClassVar
 
 from setpoint.registry.strategy import Context, Object, Strategy
 
+_MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
+_MOUNTABLE_WARNING = (
+    f"metadata.annotations[{_MOUNTABLE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+)
+
 
 class ServiceAccountStrategy(Strategy):
     """References to secrets keep their names only."""
@@ -21,6 +26,16 @@ class ServiceAccountStrategy(Strategy):
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
         _clean(obj)
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return [_MOUNTABLE_WARNING] if _has_mountable(obj) else []
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return [_MOUNTABLE_WARNING] if _has_mountable(obj) and not _has_mountable(old) else []
+
+
+def _has_mountable(obj: Object) -> bool:
+    return _MOUNTABLE in (obj["metadata"].get("annotations") or {})
 
 
 def _clean(obj: Object) -> None:

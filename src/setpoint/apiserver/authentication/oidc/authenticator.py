@@ -61,7 +61,7 @@ class IssuerTokens:
         try:
             claims: dict[str, Any] = jwt.decode(
                 token,
-                key,
+                key.key,
                 algorithms=list(self._issuer.algorithms),
                 options=_SIGNATURE_ONLY,
             )
