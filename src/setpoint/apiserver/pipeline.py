@@ -6,7 +6,7 @@ a 500 with its traceback in the log. Authentication has been done by the carrier
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -107,6 +107,8 @@ class Pipeline:
         self._mounts: dict[str, RouteHandler] = {}
         self.health = Health()
         self.followers: list[Follower] = []
+        #: who answers for a group's version that another server serves
+        self.aggregated: Mapping[tuple[str, str], RouteHandler] = {}
         self.webhooks = WebhookClient(store)
         self.on_close: list[Callable[[], Awaitable[None]]] = [self.webhooks.close]
         self._mount_own(minor)
@@ -244,6 +246,8 @@ class Pipeline:
             if self.audit is not None:
                 request.annotations.setdefault("authorization.k8s.io/decision", "allow")
                 request.annotations.setdefault("authorization.k8s.io/reason", "")
+        if self.aggregated and (elsewhere := self._elsewhere(info)) is not None:
+            return await elsewhere(request)
         if not info.is_resource or not self.router.knows(info.group):
             return await self._mounted(request)
         target = self.router.target(request, info)
@@ -264,6 +268,13 @@ class Pipeline:
             return await handler(call)
         with self._deadlines:
             return await handler(call)
+
+    def _elsewhere(self, info: RequestInfo) -> RouteHandler | None:
+        """Who serves a path below another server's group and version."""
+        if info.is_resource:
+            return self.aggregated.get((info.group, info.version))
+        parts = info.path.split("/")
+        return self.aggregated.get((parts[2], parts[3])) if len(parts) > 3 and parts[1] == "apis" else None
 
     def _handler(self, call: Call) -> Handler:
         resource, subresource = call.resource, call.subresource
