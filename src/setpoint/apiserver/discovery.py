@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -25,8 +25,9 @@ _NOT_FOUND = "404 page not found\n"
 class Discovery:
     """Answers /api, /apis and what lies directly under them.
 
-    `groups` gives each group with its versions, in order of preference; `resources` all that is served. `address` is what clients
-    may reach the server by. After `changed()` the documents are made anew.
+    `groups` gives each group with its versions, in order of preference; `resources` all that is served here; `elsewhere` the
+    entries of versions that other servers serve. `address` is what clients may reach the server by. After `changed()` the
+    documents are made anew.
     """
 
     def __init__(
@@ -34,10 +35,12 @@ class Discovery:
         groups: Callable[[], Sequence[tuple[str, Sequence[str]]]],
         resources: Callable[[], Iterable[ServedResource]],
         address: Callable[[], str],
+        elsewhere: Mapping[tuple[str, str], Mapping[str, Any]] | None = None,
     ) -> None:
         self._groups = groups
         self._resources = resources
         self._address = address
+        self._elsewhere = elsewhere if elsewhere is not None else {}
         self._documents: dict[str, Response] = {}
 
     def changed(self) -> None:
@@ -112,19 +115,16 @@ class Discovery:
             return {"kind": "APIResourceList", "groupVersion": version, "resources": rows}
         return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}", "resources": rows}
 
+    def _version(self, name: str, version: str) -> dict[str, Any]:
+        resources = [_aggregated_resource(row) for row in self._served(name, version)]
+        return {"version": version, "resources": resources, "freshness": "Current"}
+
     def _aggregated(self, *, core: bool) -> dict[str, Any]:
         items = []
         for name, versions in self._groups():
             if (not name) != core:
                 continue
-            listed = [
-                {
-                    "version": version,
-                    "resources": [_aggregated_resource(row) for row in self._served(name, version)],
-                    "freshness": "Current",
-                }
-                for version in versions
-            ]
+            listed = [self._elsewhere.get((name, version)) or self._version(name, version) for version in versions]
             items.append({"metadata": {"name": name} if name else {}, "versions": listed})
         return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
 

@@ -8,8 +8,9 @@ set of resources changes. kubectl asks for v2 as protobuf, and only so. Source: 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 import orjson
 from msgspec import Struct
@@ -24,6 +25,7 @@ _ROOT = "/openapi/v3/"
 _SMALL = roots.PATHS
 #: what /openapi/v2 can be asked for, and the document that is then meant
 _FORMS = {JSON: "v2", "*/*": "v2", "application/*": "v2", gnostic.MEDIA_TYPE: "v2.pb", gnostic.OLD_MEDIA_TYPE: "v2.pb"}
+_generations = itertools.count()
 _FOR_EVER = "public, immutable"
 
 
@@ -36,12 +38,23 @@ class _Document(Struct, frozen=True):
     media_type: str = JSON
 
 
-class OpenAPI:
-    """`resources` are all that is served; after `changed()` everything is made anew."""
+class Elsewhere(Protocol):
+    """The documents of other servers whose groups are served through this one."""
 
-    def __init__(self, pack: Pack, resources: Callable[[], Iterable[ServedResource]]) -> None:
+    marks: dict[tuple[str, str], str]
+    swagger: dict[tuple[str, str], Mapping[str, Any]]
+
+    def handler(self, place: tuple[str, str]) -> Callable[[Request], Awaitable[Response]] | None:
+        """What answers for a group's version."""
+
+
+class OpenAPI:
+    """`resources` are all that is served here; after `changed()` everything is made anew."""
+
+    def __init__(self, pack: Pack, resources: Callable[[], Iterable[ServedResource]], elsewhere: Elsewhere | None = None) -> None:
         self._pack = pack
         self._resources = resources
+        self._elsewhere = elsewhere
         self._documents: dict[str, _Document] = {}
         self._bodies: dict[str, bytes] = {}
 
@@ -58,6 +71,9 @@ class OpenAPI:
         if request.path == "/openapi/v3":
             return self._index(request)
         path = request.path.removeprefix(_ROOT)
+        if self._elsewhere is not None and (place := _place(path)) in self._elsewhere.marks:
+            handler = self._elsewhere.handler(place)
+            return await handler(request) if handler is not None else Response(404, {}, b"")
         document = self._known().get(path)
         if not request.path.startswith(_ROOT):
             return text_response("404 page not found\n", 404)
@@ -67,6 +83,8 @@ class OpenAPI:
 
     def _index(self, request: Request) -> Response:
         marks = {path: document.mark for path, document in self._known().items() if path not in _FORMS.values()}
+        if self._elsewhere is not None:
+            marks |= {f"apis/{group}/{version}": mark for (group, version), mark in self._elsewhere.marks.items()}
         if refused := _refused(request):
             return refused
         return Response(200, {"Content-Type": "text/plain; charset=utf-8"}, orjson.dumps(openapi.index(marks)))
@@ -94,9 +112,11 @@ class OpenAPI:
 
     def _all(self, served: list[openapi.Published]) -> Iterator[tuple[str, _Document]]:
         pack = self._pack
-        mark = openapi.fingerprint(pack, served)
-        yield "v2", _Document(mark, lambda: openapi.document_v2(pack, served))
-        yield "v2.pb", _Document(f"{mark}-pb", lambda: openapi.document_v2(pack, served), gnostic.document, gnostic.MEDIA_TYPE)
+        mark, make = openapi.fingerprint(pack, served), self._whole(served)
+        if self._elsewhere is not None and self._elsewhere.swagger:
+            mark += f"-{next(_generations)}"
+        yield "v2", _Document(mark, make)
+        yield "v2.pb", _Document(f"{mark}-pb", make, gnostic.document, gnostic.MEDIA_TYPE)
         by_path: dict[str, list[openapi.Published]] = {}
         for resource in served:
             by_path.setdefault(resource.root.removeprefix("/"), []).append(resource)
@@ -105,6 +125,20 @@ class OpenAPI:
             yield path, _Document(openapi.fingerprint(pack, ()), _root(pack, path))
         for path, resources in by_path.items():
             yield path, _Document(openapi.fingerprint(pack, resources), _versioned(pack, resources))
+
+    def _whole(self, served: list[openapi.Published]) -> Callable[[], Any]:
+        """Makes the document of version 2, with what other servers say of their parts."""
+        others = dict(self._elsewhere.swagger) if self._elsewhere is not None else {}
+
+        def make() -> Any:
+            document = openapi.document_v2(self._pack, served)
+            if not others:
+                return document
+            from setpoint.apiserver.aggregation.swagger import merged
+
+            return merged(document, others)
+
+        return make
 
     def _published(self) -> Iterator[openapi.Published]:
         for resource in self._resources():
@@ -130,6 +164,12 @@ class OpenAPI:
         kind, version = each.kind or resource.kind, each.version or version
         definition = self._pack.definition_of(group, version, kind) or resource.definitions.get(version, "")
         return openapi.Subresource(each.name, each.verbs, kind, group, version, definition)
+
+
+def _place(path: str) -> tuple[str, str]:
+    """Group and version of a document below /openapi/v3/."""
+    parts = path.split("/")
+    return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == "apis" else ("", "")
 
 
 def _root(pack: Pack, path: str) -> Callable[[], Any]:

@@ -9,6 +9,8 @@ import orjson
 
 from setpoint.api.machinery.schema import trees
 from setpoint.apiserver.admission_webhooks.following import AdmissionWebhooks
+from setpoint.apiserver.aggregation.assembling import Aggregation
+from setpoint.apiserver.aggregation.following import Groups
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.authorization.assembly import Authorization
@@ -21,6 +23,7 @@ from setpoint.apiserver.handlers import issuer
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.openapi import OpenAPI
 from setpoint.apiserver.pipeline import Pipeline
+from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Response
 from setpoint.app.options import Timings
 from setpoint.kit.clock import Clock
@@ -56,6 +59,7 @@ def make_pipeline(
     kubelet: KubeletProxy | None = None,
     timings: Timings = Timings(),  # noqa: B008  frozen
     minor: str = minors.DEFAULT,
+    front_proxy: KeyPair | None = None,
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource of a Kubernetes minor; `address` is where clients reach it
     (`host:port`).
@@ -89,9 +93,16 @@ def make_pipeline(
     if kubelet is not None:
         _mount_streams(pipeline, kubelet)
     custom = CustomResources(pipeline, trees.load(minor))
-    discovery = Discovery(lambda: [*served.groups, *custom.groups()], lambda: [*served.resources, *custom.resources()], address)
-    openapi = OpenAPI(trees.load(minor), lambda: [*served.resources, *custom.resources()])
-    custom.on_change += [discovery.changed, openapi.changed]
+    aggregation = Aggregation(pipeline, custom.groups, front_proxy)
+
+    def groups() -> Groups:
+        return aggregation.services.merged([*served.groups, *custom.groups()])
+
+    documents = aggregation.documents
+    discovery = Discovery(groups, lambda: [*served.resources, *custom.resources()], address, documents.resources)
+    openapi = OpenAPI(trees.load(minor), lambda: [*served.resources, *custom.resources()], documents)
+    custom.on_change += [discovery.changed, openapi.changed, aggregation.automanaged.changed]
+    aggregation.on_change += [discovery.changed, openapi.changed]
     pipeline.followers += [*authorization.followers, custom, FlowControlObjects(pipeline.flow_control, store, clock)]
     pipeline.mount(flow_control_pages.PREFIX, flow_control_pages.Dumps(pipeline.flow_control, clock).handle)
     pipeline.followers += webhooks.followers(pipeline, admission)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import socket
 import ssl
 from collections.abc import Mapping
 from functools import lru_cache
@@ -20,7 +19,7 @@ from msgspec import Struct
 
 from setpoint.apiserver.webhooks import failures
 from setpoint.apiserver.webhooks.failures import CallFailed
-from setpoint.apiserver.webhooks.services import Address, Services, host_of, service_of
+from setpoint.apiserver.webhooks.services import Address, ServiceResolver, Services, host_of
 from setpoint.storage.protocol import Store
 
 if TYPE_CHECKING:
@@ -35,26 +34,6 @@ _HEADERS = {
     "Accept-Encoding": "identity",
     "User-Agent": "kube-apiserver",
 }
-
-
-class _Resolver:
-    """aiohttp's resolver for hosts of services; remembers where it sent to, for errors that say so."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self.sent: dict[str, Address] = {}
-
-    async def resolve(self, host: str, port: int = 0, family: int = socket.AF_INET) -> list[Any]:
-        address = self.sent[host] = await self._services.find(*service_of(host), port)
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-        return [
-            {"hostname": host, "host": place[0], "port": place[1], "family": kind, "proto": proto, "flags": 0}
-            for kind, _, proto, _, place in found
-        ]
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
 
 class _Gone(Exception):
@@ -76,7 +55,7 @@ class WebhookClient:
 
     def __init__(self, store: Store) -> None:
         self.services = Services(store)
-        self._resolver = _Resolver(self.services)
+        self._resolver = ServiceResolver(self.services)
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
 
     async def close(self) -> None:
@@ -163,9 +142,14 @@ def _post_for(config: Mapping[str, Any], body: bytes, seconds: int, limit: int) 
 def trust_of(bundle: str) -> ssl.SSLContext:
     """A context that trusts a base64 bundle of PEM certificates; without one, what the system trusts. Raises CallFailed."""
     try:
-        return ssl.create_default_context(cadata=base64.b64decode(bundle).decode() if bundle else None)
+        return ssl.create_default_context(cadata=decoded_bundle(bundle))
     except (ValueError, ssl.SSLError):
         raise CallFailed("unable to load root certificates: unable to parse bytes as PEM block") from None
+
+
+def decoded_bundle(bundle: str) -> str | None:
+    """The PEM text of a bundle. Raises ValueError."""
+    return base64.b64decode(bundle).decode() if bundle else None
 
 
 async def _note_reuse(_session: object, context: Any, _params: object) -> None:

@@ -6,7 +6,9 @@ Source: apiserver `pkg/util/proxy/proxy.go`.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -59,6 +61,26 @@ class Services:
         if spec.get("clusterIP") in (None, "", "None") or spec.get("selector"):
             raise Unresolved(f'no endpoints available for service "{name}"')
         return Address(spec["clusterIP"], port)
+
+
+class ServiceResolver:
+    """aiohttp's resolver for hosts of services; remembers where it sent to, for errors that say so."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self.sent: dict[str, Address] = {}
+
+    async def resolve(self, host: str, port: int = 0, family: int = socket.AF_INET) -> list[Any]:
+        address = self.sent[host] = await self._services.find(*service_of(host), port)
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        return [
+            {"hostname": host, "host": place[0], "port": place[1], "family": kind, "proto": proto, "flags": 0}
+            for kind, _, proto, _, place in found
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held."""
 
 
 def host_of(namespace: str, name: str) -> str:

@@ -1,0 +1,75 @@
+"""Requests that take over the connection, passed on to another server: WebSockets, frame by frame, both ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from setpoint.apiserver.aggregation.proxy import headers_of, refused, target_of
+from setpoint.apiserver.request import Request, Response
+from setpoint.kit.tasks import Tasks
+
+if TYPE_CHECKING:
+    import aiohttp
+    from aiohttp import web
+
+    from setpoint.apiserver.aggregation.backend import Backend
+    from setpoint.apiserver.aggregation.registration import Registration
+
+_HANDSHAKE = "sec-websocket-"
+
+
+async def relay(backend: Backend, server: Registration, request: Request) -> Response:
+    """Open the same stream at the server, then pass frames on until either side ends."""
+    import aiohttp
+    from aiohttp import web
+
+    from setpoint.apiserver.aiohttp_carrier import Carrier
+
+    if request.header("upgrade").lower() != "websocket" or not isinstance(request.carrier, Carrier):
+        return refused("unable to upgrade connection: only WebSockets can be passed on", 400)
+    protocols = tuple(word.strip() for word in request.header("sec-websocket-protocol").split(",") if word.strip())
+    headers = [(name, value) for name, value in headers_of(request) if not name.lower().startswith(_HANDSHAKE)]
+    try:
+        upstream = await backend.session().ws_connect(
+            f"{server.url}{target_of(request)}",
+            protocols=protocols,
+            headers=headers,
+            ssl=backend.trust(server),
+            max_msg_size=0,
+            autoclose=False,
+        )
+    except aiohttp.WSServerHandshakeError as error:
+        return refused(error.message, error.status)
+    except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        return refused(f"error trying to reach service: {backend.why(server, error)}")
+    chosen = (upstream.protocol,) if upstream.protocol else ()
+    client = web.WebSocketResponse(protocols=chosen, max_msg_size=0, compress=False)
+    try:
+        await client.prepare(request.carrier.request)
+        request.carrier.response = client
+        await _both_ways(client, upstream)
+    finally:
+        await upstream.close()
+        await client.close()
+    return Response(101, {})
+
+
+async def _both_ways(client: web.WebSocketResponse, upstream: aiohttp.ClientWebSocketResponse) -> None:
+    try:
+        async with Tasks("aggregated stream") as tasks:
+            tasks.start("up", _pass(client, upstream))
+            await _pass(upstream, client)
+            tasks.stop()
+    except* (ConnectionError, RuntimeError):
+        pass  # a side is gone: nothing is left to pass on
+
+
+async def _pass(source: Any, sink: Any) -> None:
+    import aiohttp
+
+    async for message in source:
+        if message.type is aiohttp.WSMsgType.BINARY:
+            await sink.send_bytes(message.data)
+        elif message.type is aiohttp.WSMsgType.TEXT:
+            await sink.send_str(message.data)
+    await sink.close()
