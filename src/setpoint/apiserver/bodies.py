@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import orjson
 
 from setpoint.api.machinery import decode, gojson
+from setpoint.api.machinery.schema.canonical import NOTHING, canonicalise
 from setpoint.api.machinery.status import StatusError, bad_request, invalid, invalid_object
 from setpoint.apiserver.generic_store.objects import Codec, api_version, ordered
 from setpoint.registry.resource import ServedResource
@@ -127,14 +129,12 @@ class Bodies:
     def _is_known(self, wanted: str, kind: str) -> bool:
         return (wanted, kind) in self._known
 
-    def canonical(self, obj: Object, resource: ServedResource, version: str) -> Object:
-        """A built-in kind's object as its Go struct writes it; changed in place."""
+    def canonical(self, obj: Object, resource: ServedResource, version: str, settled: Mapping[str, Any] = NOTHING) -> Object:
+        """A built-in kind's object as its Go struct writes it; changed in place, but for what it shares with `settled`."""
         node = self.node(resource, version)
         if node is None:
             return obj
-        from setpoint.api.machinery.schema.canonical import canonicalise
-
-        return canonicalise(obj, node)
+        return canonicalise(obj, node, settled=settled)
 
     def patched(
         self, patched: Any, current: Object, patch: bytes, resource: ServedResource, version: str, validation: str
@@ -166,15 +166,23 @@ class Bodies:
         return obj, complaints if validation != decode.IGNORE else []
 
     def restored(
-        self, patched: Object, patch: Any, body: bytes, resource: ServedResource, version: str, validation: str
+        self,
+        patched: Object,
+        patch: Any,
+        body: bytes,
+        resource: ServedResource,
+        version: str,
+        validation: str,
+        settled: Mapping[str, Any],
     ) -> tuple[Object, list[str]]:
-        """What a strategic merge patch made. Raises 422."""
+        """What a strategic merge patch made, perhaps with parts of `settled`, which is canonical. Raises 422."""
         from setpoint.api.machinery.patch.restore import invalid_patch
 
         repeated = duplicates(body) if validation != decode.IGNORE else []
         try:
             empties = decode.holds_empty_list(body)
-            decoded = decode.check(patched, self.node(resource, version), validation=decode.WARN, empties=empties)
+            node = self.node(resource, version)
+            decoded = decode.check(patched, node, validation=decode.WARN, empties=empties, settled=settled)
         except decode.DecodeError as error:
             raise invalid_patch(patch or {}, str(error)) from error
         complaints = repeated + decoded.warnings

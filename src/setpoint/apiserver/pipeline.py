@@ -19,7 +19,7 @@ from setpoint.apiserver.authorization.decision import Decision, Rules
 from setpoint.apiserver.bodies import Bodies, Schemas
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.flow_control.control import FlowControl, Refused
-from setpoint.apiserver.generic_store.objects import api_version
+from setpoint.apiserver.generic_store.objects import Canonical, api_version
 from setpoint.apiserver.generic_store.store import GenericStore, NoAdmission, unavailable
 from setpoint.apiserver.handlers.nonresource import Health, Index, MetricsPages, Version
 from setpoint.apiserver.handlers.subresources.token import Issuer
@@ -124,16 +124,16 @@ class Pipeline:
         self.bodies.know(resource)
         self.router.add(resource, store, resource.versions if only is None else only)
 
-    def _canonical(self, resource: ServedResource) -> Callable[[Object, str], Object]:
+    def _canonical(self, resource: ServedResource) -> Canonical:
         """What brings an object of one of a resource's versions into canonical form, the stored one included."""
         versions = {api_version(resource, version): version for version in resource.versions}
 
-        def canonical(obj: Object, wanted: str) -> Object:
+        def canonical(obj: Object, wanted: str, settled: Mapping[str, Any]) -> Object:
             version = versions.get(wanted)
             if version is not None:
-                return self.bodies.canonical(obj, resource, version)
+                return self.bodies.canonical(obj, resource, version, settled)
             owner = self.owner(resource)
-            return self.bodies.canonical(obj, owner, owner.storage_version)
+            return self.bodies.canonical(obj, owner, owner.storage_version, settled)
 
         return canonical
 

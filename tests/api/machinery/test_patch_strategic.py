@@ -135,11 +135,11 @@ def test_errors(pod: Node, patch: Any, code: int, message: str) -> None:
 def test_results_that_do_not_fit(pod: Node, patch: dict[str, Any], detail: str) -> None:
     merged = patched(pod, patch)
     with pytest.raises(StatusError) as caught:
-        restore.check(merged, patch, pod)
+        restore.check(merged, patch, pod, {})
     assert caught.value.code == 422
     assert caught.value.message.startswith(' "" is invalid: patch: Invalid value: "map[')
     assert caught.value.message.endswith(f": {detail}")
 
 
 def test_a_good_result_fits(pod: Node) -> None:
-    restore.check(POD, {}, pod)
+    restore.check(POD, {}, pod, {})

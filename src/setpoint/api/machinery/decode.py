@@ -9,7 +9,7 @@ What comes out is canonical already: null is absence, and zeros are where a Go s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -152,13 +152,21 @@ def _read_yaml(body: bytes, node: Node | None, validation: str, expected: Expect
         raise DecodeError(f"error unmarshaling JSON: while decoding JSON: {error}") from error
 
 
-def check(obj: dict[str, Any], node: Node | None, *, validation: str = WARN, empties: bool = False) -> Decoded:
+def check(
+    obj: dict[str, Any],
+    node: Node | None,
+    *,
+    validation: str = WARN,
+    empties: bool = False,
+    settled: Mapping[str, Any] = canonical.NOTHING,
+) -> Decoded:
     """An object that a strategic merge patch or an apply has made, judged as if it had come as a body. Raises DecodeError.
 
-    Its fields have no order of their own: Kubernetes sorts the complaints. A whole number may have been written with a point.
+    What it shares with `settled`, an object in canonical form, needs no judgement. Its fields have no order of their own:
+    Kubernetes sorts the complaints. A whole number may have been written with a point.
     """
     try:
-        return Decoded(_fitted(obj, node, empties=empties))
+        return Decoded(_fitted(obj, node, empties=empties, settled=settled))
     except ValueError:
         found = _again(orjson.dumps(go_numbers(obj)), node, empties=empties)
     complaints = sorted(found.warnings)
@@ -198,10 +206,12 @@ def _names(text: bytes) -> int:
     return names - text.count(b'\\":') if b"\\" in text else names
 
 
-def _fitted(obj: dict[str, Any], node: Node | None, *, empties: bool) -> dict[str, Any]:
+def _fitted(
+    obj: dict[str, Any], node: Node | None, *, empties: bool, settled: Mapping[str, Any] = canonical.NOTHING
+) -> dict[str, Any]:
     if node is None:
         return obj
-    fitted = canonical.fit(obj, node, empties=empties)
+    fitted = canonical.fit(obj, node, empties=empties, settled=settled)
     if not node.builtin:
         go_numbers(fitted)
     return fitted

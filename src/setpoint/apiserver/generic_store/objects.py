@@ -18,7 +18,8 @@ _NOTHING: Mapping[str, str] = {}
 
 
 #: brings an object of an apiVersion into the form that its Go struct writes
-Canonical = Callable[[Object, str], Object]
+#: brings an object of an API version into canonical form; what it shares with another that is in it already is left out
+Canonical = Callable[[Object, str, Mapping[str, Any]], Object]
 
 
 class Selection(NamedTuple):
@@ -130,7 +131,7 @@ class Codec:
         if self.resource.convert is not None:
             obj = self.resource.convert(obj, wanted)
         changed = ordered(obj, self.resource.kind, wanted)
-        return self._canonical(changed, wanted) if self._canonical is not None else changed
+        return self._canonical(changed, wanted, {}) if self._canonical is not None else changed
 
 
 def stamped(value: bytes, revision: int) -> bytes:

@@ -6,12 +6,13 @@ Source: apiserver `registry/generic/registry/store.go`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from setpoint.api.machinery import status
+from setpoint.api.machinery.schema.canonical import NOTHING
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.generic_store.objects import Canonical, Codec
 from setpoint.kit.clock import Clock, rfc3339
@@ -100,15 +101,17 @@ class GenericStore:
             request_version=context.version or self.resource.storage_version,
         )
 
-    def finish(self, obj: Object, strategy: Strategy) -> None:
-        """Bring an object that passed validation into its stored form. What no hook has touched is in it already."""
+    def finish(self, obj: Object, strategy: Strategy, old: Mapping[str, Any] = NOTHING) -> None:
+        """Bring an object that passed validation into its stored form. What no hook has touched is in it already, and so is
+        what it shares with `old`.
+        """
         strategy.canonicalise(obj)
         if strategy is not self.strategy or not self._plain:
-            self.canonical(obj)
+            self.canonical(obj, old)
 
-    def canonical(self, obj: Object) -> Object:
-        """A stored object as its Go struct writes it; changed in place."""
-        return self.given_canonical(obj, self.codec.stored_version) if self.given_canonical is not None else obj
+    def canonical(self, obj: Object, settled: Mapping[str, Any] = NOTHING) -> Object:
+        """A stored object as its Go struct writes it; changed in place, but for what it shares with `settled`."""
+        return self.given_canonical(obj, self.codec.stored_version, settled) if self.given_canonical is not None else obj
 
     # --- errors ---
 

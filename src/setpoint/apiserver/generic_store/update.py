@@ -110,7 +110,7 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
         raise store.invalid(change.name, errors)
     await store.admission.validate(request)
     warnings += strategy.warnings_on_update(context, obj, old)
-    store.finish(obj, strategy)
+    store.finish(obj, strategy, old)
     if deleting.finished(store, obj, old):
         outcome = await deleting.remove(store, context, current, obj)
     elif same(obj, old) and store.codec.is_current(current):

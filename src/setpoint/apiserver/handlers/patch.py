@@ -106,8 +106,9 @@ def apply_patch(
 
         node = call.bodies.node(resource, version)
         merged = strategic.apply(current, patch, node)
-        restore.check(merged, patch or {}, node)
-        return call.bodies.restored(merged, patch, body, resource, version, options.validation)
+        settled = current if other is None and call.store.codec.is_stored(version) else {}
+        restore.check(merged, patch or {}, node, settled)
+        return call.bodies.restored(merged, patch, body, resource, version, options.validation, settled)
     if media == JSON_PATCH:
         from setpoint.api.machinery.patch import json_patch
 

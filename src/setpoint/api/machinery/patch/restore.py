@@ -6,18 +6,21 @@ Kubernetes turns the merged map straight into the typed object; the first value 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from setpoint.api.machinery.patch.json_values import go_kind, go_print
+from setpoint.api.machinery.schema.canonical import is_shared
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError, invalid, invalid_object
 
 _SCALARS: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "boolean": (bool,), "number": (int, float)}
 
 
-def check(merged: dict[str, Any], patch: dict[str, Any], node: Node) -> None:
-    """Raise the 422 that a merged object of the wrong shape is answered with."""
-    found = complaint(merged, node)
+def check(merged: dict[str, Any], patch: dict[str, Any], node: Node, settled: Mapping[str, Any]) -> None:
+    """Raise the 422 that a merged object of the wrong shape is answered with; what it shares with `settled` fits."""
+    changed = {name: value for name, value in merged.items() if not is_shared(value, name, settled)}
+    found = complaint(changed, node)
     if found:
         raise invalid_patch(patch, found)
 

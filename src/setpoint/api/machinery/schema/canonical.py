@@ -57,6 +57,7 @@ _ZEROS: Mapping[str, Any] = {
     "map": None,
 }
 _STRUCTS = {"object", "quantity", "int-or-string", "time", "micro-time"}
+NOTHING: Mapping[str, Any] = {}
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 
@@ -68,18 +69,26 @@ class Unfit(ValueError):
         super().__init__(what or "a value does not fit its field")
 
 
-def canonicalise(obj: dict[str, Any], node: Node, *, empties: bool = False) -> dict[str, Any]:
+def canonicalise(
+    obj: dict[str, Any], node: Node, *, empties: bool = False, settled: Mapping[str, Any] = NOTHING
+) -> dict[str, Any]:
     """Brings an object into the form that is stored, in place, and returns it; unknown fields are dropped.
 
     `empties`: as the struct is before it is stored, with empty lists in fields that are always written.
+    `settled`: an object in that form already, which `obj` may share parts with (a spec, where only status has changed).
     Raises ValueError for what cannot be held (Unfit; for texts that are no quantity, time or base64 their own complaint).
     """
-    return (_lenient_sent if empties else _lenient).plan_of(node).run(obj)
+    return (_lenient_sent if empties else _lenient).plan_of(node).run_beside(obj, settled)
 
 
-def fit(obj: dict[str, Any], node: Node, *, empties: bool = False) -> dict[str, Any]:
+def fit(obj: dict[str, Any], node: Node, *, empties: bool = False, settled: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
     """As `canonicalise`, but an unknown field raises Unfit; after an error the object is half done and of no use."""
-    return (_strict_sent if empties else _strict).plan_of(node).run(obj)
+    return (_strict_sent if empties else _strict).plan_of(node).run_beside(obj, settled)
+
+
+def is_shared(value: Any, name: str, settled: Mapping[str, Any]) -> bool:
+    """Whether a part of an object is the very part of a settled one."""
+    return type(value) is dict and value is settled.get(name)
 
 
 class Plan:
@@ -121,6 +130,19 @@ class Plan:
         for name, make in self._absent or ():
             if name not in obj:
                 obj[name] = make()
+        return obj
+
+    def run_beside(self, obj: dict[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
+        """As `run`, but what `obj` shares with `settled` is left as it is."""
+        if not settled or type(obj) is not dict:
+            return self.run(obj)
+        shared = {name for name, value in obj.items() if is_shared(value, name, settled)}
+        if not shared:
+            return self.run(obj)
+        rest = self.run({name: value for name, value in obj.items() if name not in shared})
+        for name in [name for name in obj if name not in shared and name not in rest]:
+            del obj[name]
+        obj.update((name, value) for name, value in rest.items() if name not in shared)
         return obj
 
     def _compile(self) -> None:
