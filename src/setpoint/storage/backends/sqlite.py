@@ -113,13 +113,11 @@ class SQLiteJournal:
             files.claim()
         except OSError as error:
             raise StoreError(f"data directory {files.directory} cannot be used: {error.strerror}") from error
-        index = files.log_index()
-        files.refuse_missing_log(index)
+        # Kept until the other connection has opened the log too, which is so read only once.
+        looked = files.reader() if files.log_index() is not None else None
         self._connection = self._connect(files.database)
         try:
             self._connection.execute("PRAGMA busy_timeout=5000")
-            self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            files.refuse_shortened_log(index)
             self._migrate()
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
@@ -128,13 +126,19 @@ class SQLiteJournal:
         except (sqlite3.Error, StoreError):
             self._connection.close()
             raise
+        finally:
+            if looked is not None:
+                looked.close()
         files.remember_use()
         return recovered
 
     def _read(self) -> Recovered:
         (floor,) = self._connection.execute("SELECT floor FROM history").fetchone()
         found = self._connection.execute("SELECT revision, key, created, expires, value, checksum FROM log ORDER BY revision")
-        rows, damaged = verified(found)
+        try:
+            rows, damaged = verified(found)
+        except (AttributeError, TypeError) as error:  # a page that is none of this table's
+            raise StoreError(self._corrupted(str(error))) from error
         if damaged:
             raise StoreError(self._corrupted(f"the value of {damaged[0]} does not have its checksum"))
         return Recovered(rows, floor)

@@ -13,12 +13,14 @@ Layout of the index: https://www.sqlite.org/walformat.html#wal_index_format. Rea
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import struct
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -153,16 +155,31 @@ class StoreFiles(Struct):
         path = self.beside("-wal")
         return path.stat().st_size if path.exists() else 0
 
-    def refuse_missing_log(self, before: LogIndex | None) -> None:
-        """Raise when the log is gone that holds writes which the database has not; call it before SQLite opens the database."""
+    def reader(self) -> sqlite3.Connection:
+        """A connection that only reads, once the log was found whole; raises StoreError, and leaves all as it was, if it is not.
+
+        Such a connection changes nothing when it is closed. One that may write would then copy what is left of a damaged log
+        into the database and remove the log: the next start would find nothing wrong any more.
+        """
+        before = self.log_index()
         if before is not None and before.copied < before.frames and self.log_size() < _LOG_HEADER:
             raise self._damaged(before.frames - before.copied)
-
-    def refuse_shortened_log(self, before: LogIndex | None) -> None:
-        """Raise when fewer frames could be read than were synced; call it once SQLite has read the log."""
-        now = self.log_index()
-        if before is not None and now is not None and before.salts == now.salts and now.frames < before.frames:
-            raise self._damaged(before.frames - now.frames)
+        kept = self.beside("-shm").read_bytes() if before is not None else b""
+        connection = sqlite3.connect(f"file:{quote(str(self.database.absolute()))}?mode=ro", uri=True, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA busy_timeout=5000")
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            now = self.log_index()
+            if before is not None and now is not None and before.salts == now.salts and now.frames < before.frames:
+                raise self._damaged(before.frames - now.frames)
+        except StoreError:
+            connection.close()
+            self.beside("-shm").write_bytes(kept)
+            raise
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
 
     def _damaged(self, pages: int) -> StoreError:
         return StoreError(

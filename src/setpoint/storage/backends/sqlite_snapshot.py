@@ -50,11 +50,7 @@ def save(directory: Path, file: Path) -> Snapshot:
         raise StoreError(f"{file} exists")
     unfinished = file.with_name(f".{file.name}.part")
     with _explained(files.database), _private(unfinished):
-        index = files.log_index()
-        files.refuse_missing_log(index)
-        with closing(sqlite3.connect(files.database, timeout=10)) as source, closing(sqlite3.connect(unfinished)) as target:
-            source.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            files.refuse_shortened_log(index)
+        with closing(files.reader()) as source, closing(sqlite3.connect(unfinished)) as target:
             source.backup(target)
             _describe(target)
         found = verify(unfinished)

@@ -162,10 +162,13 @@ def _seen(event: Event) -> Seen:
 
 
 class OfServer:
-    """Calls an API server. Keys are `configmaps/<namespace>/<name>`; objects whose names begin with `kube-` are not ours."""
+    """Calls an API server. Keys are `configmaps/<namespace>/<name>`; objects whose names begin with `kube-` are not ours, and
+    where there are such (not `alone`) what pages say of the rest is not recorded.
+    """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, *, alone: bool = True) -> None:
         self._transport = transport
+        self._alone = alone
 
     async def create_namespace(self, name: str) -> None:
         """Make sure of a namespace for keys; raises Answered, `exists` too."""
@@ -214,8 +217,7 @@ class OfServer:
         found = orjson.loads(answer.body)
         meta = found["metadata"]
         ours = [_object(item) for item in found["items"] if not item["metadata"]["name"].startswith("kube-")]
-        whole = len(ours) == len(found["items"])
-        remaining = meta.get("remainingItemCount", -1) if whole else -1
+        remaining = meta.get("remainingItemCount", -1) if self._alone else -1
         return Part(ours, int(meta["resourceVersion"]), meta.get("continue", ""), remaining)
 
     @asynccontextmanager

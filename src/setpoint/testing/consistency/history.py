@@ -94,6 +94,7 @@ class History:
 
     def __init__(self) -> None:
         self._moments = itertools.count(1)
+        self.answers = 0
         self.operations: list[Operation] = []
         self.listings: list[Listing] = []
         self.watches: list[Watching] = []
@@ -107,6 +108,7 @@ class History:
         return operation
 
     def answer(self, operation: Operation, outcome: Outcome) -> None:
+        self.answers += 1
         operation.returned = self.now()
         operation.outcome = outcome
 

@@ -88,7 +88,9 @@ class Workload:
         try:
             version = await call
         except Answered as answered:
-            if answered.outcome != "unknown":
+            if answered.outcome == "unknown":
+                await self._sleep(PAUSE)
+            else:
                 self.history.answer(operation, answered.outcome)
             return
         self.history.answer(operation, "done")
@@ -123,6 +125,7 @@ class Workload:
                 listing.remaining.append((len(listing.items), part.remaining))
                 await self._sleep(0)
         except Broken:
+            await self._sleep(PAUSE)
             return
         self.history.list_answered(listing)
         for version in listing.items:
@@ -138,6 +141,7 @@ class Workload:
                 async with subject.watch(prefix, after) as feed:
                     await self._follow(watching, feed)
             except Broken as broken:
+                await self._sleep(PAUSE)
                 after = await self._begin_anew(number, subject, prefix) if broken.expired else watching.until
 
     async def _follow(self, watching: Watching, feed: Feed) -> None:
