@@ -5,6 +5,8 @@ Kubernetes leaves both to the machine; one process that is also controllers and 
 
 from __future__ import annotations
 
+import asyncio
+
 from setpoint.api.machinery.status import too_many_requests
 from setpoint.kit import metrics
 
@@ -14,7 +16,11 @@ SMALL_BODY = 64 * 1024  # bytes that are read without asking who sends them
 BODIES = 128 * 1024 * 1024  # bytes of bigger bodies that may be arriving or in work at once
 _STRANGERS_SHARE = 4  # those without an identity may fill a quarter of that
 REFUSED = metrics.counter("setpoint_connections_refused_total", "Connections closed because there were too many.")
+_TASKS = metrics.gauge("setpoint_tasks", "Tasks of the event loop.").labels()
 _HELD = metrics.gauge("setpoint_request_body_bytes", "Bytes of big bodies that are arriving or in work.")
+
+
+_TASKS.set_function(lambda: len(asyncio.all_tasks()))  # asked for within the loop
 
 
 class BodyBudget:

@@ -27,6 +27,7 @@ MAX_BODY = 3 * 1024 * 1024  # bytes, as kube-apiserver's MaxRequestBodyBytes
 MAX_HEADER = 1024 * 1024  # bytes of a request's head, as Go's DefaultMaxHeaderBytes
 HEADER_TIMEOUT = 32.0  # seconds in which a begun head must have arrived, as kube-apiserver's ReadHeaderTimeout
 BODY_TIMEOUT = 60.0  # seconds in which a body must have arrived
+LINGER = 1.0  # seconds for which a refused body is read and thrown away
 STALLED_WRITE = 60.0  # seconds after which a reader that takes nothing is cut off
 _READ_AHEAD = 256 * 1024  # bytes read while a request is worked on
 _COMPRESS_FROM = 128 * 1024  # bytes; smaller answers are not worth it, as in kube-apiserver
@@ -71,6 +72,7 @@ class Connection(asyncio.Protocol):
         self._address = ""
         self._user: UserInfo | None = None  # known before the body is there
         self._held = 0  # bytes of the body that count against the server's budget
+        self._discards = False
         self._writable: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self.idle_since: float | None = loop.time()
@@ -85,6 +87,8 @@ class Connection(asyncio.Protocol):
         self._deadline = self._loop.call_later(HEADER_TIMEOUT, self.close)
 
     def data_received(self, data: bytes) -> None:
+        if self._discards:
+            return
         self._buffer += data
         if self._task is None:
             self._advance()
@@ -172,7 +176,7 @@ class Connection(asyncio.Protocol):
         except StatusError as error:
             answer = self._server.refusal(request, error) if self._user is None else error_response(error)
             self._write(answer, head_only=False, keep=False)
-            self.close()
+            self._let_go()
             return
         finally:
             self._task = None
@@ -181,6 +185,17 @@ class Connection(asyncio.Protocol):
             return
         self._transport.resume_reading()
         self._advance()
+
+    def _let_go(self) -> None:
+        """Close, but not at once: what is still sent would be answered by a reset, and the client lose what it was told."""
+        self._discards = True
+        self._buffer.clear()
+        self._arrived()
+        if self._transport is not None:
+            self._transport.resume_reading()
+            if self._transport.can_write_eof():
+                self._transport.write_eof()
+            self._deadline = self._loop.call_later(LINGER, self.close)
 
     def _give_back(self) -> None:
         """The request's body is no more."""
