@@ -82,6 +82,7 @@ class Cache:
         self._tasks = await self._running.enter_async_context(Tasks("storage.cache"))
         self._tasks.loop("follow", self._follow, clock=self._clock)
         self._tasks.loop("trim", self._trim, clock=self._clock)
+        self._tasks.loop("sweep", self._sweep, clock=self._clock)
         await self._filled.wait()
 
     async def close(self) -> None:
@@ -90,6 +91,8 @@ class Cache:
             self._tasks = None
             await self._running.aclose()
         self._watchers.end_all()
+        for _ in range(2):  # who waits for what was written to show waits in vain
+            self._progress.sweep()
         await self._upstream.close()
 
     async def _follow(self) -> None:
@@ -118,6 +121,12 @@ class Cache:
         index.advance(progress)
         self._watchers.publish(events, self._index.revision)
         self._progress.reach(self._index.revision)
+
+    async def _sweep(self) -> None:
+        """Nobody waits for longer than twice this for the cache to show what it wrote."""
+        while True:
+            await self._clock.sleep(CATCH_UP_SECONDS / 2)
+            self._progress.sweep()
 
     async def _trim(self) -> None:
         while True:
@@ -150,7 +159,7 @@ class Cache:
         return await self._progress.wait(revision, seconds)
 
     async def _reach(self, revision: int) -> None:
-        if revision > self._index.revision and not await self._progress.wait(revision, CATCH_UP_SECONDS):
+        if revision > self._index.revision and not await self._progress.until(revision):
             raise Unavailable(f"the cache is at revision {self._index.revision} and did not reach {revision} in time")
 
     async def _reach_past(self, revision: int) -> None:
@@ -210,12 +219,12 @@ class Cache:
             raise
         except Conflict as conflict:
             raise await self._met(conflict) from None
-        await self._progress.wait(event.revision, CATCH_UP_SECONDS)
+        await self._progress.until(event.revision)
         return event
 
     async def _shown(self, record: Record) -> Record:
         """Wait until the cache shows what was written. It was written in any case: there is nothing to raise."""
-        await self._progress.wait(record.revision, CATCH_UP_SECONDS)
+        await self._progress.until(record.revision)
         seen = self._index.get(record.key)
         if seen is not None and seen.revision == record.revision and seen.selection is None:
             seen.selection = record.selection
@@ -224,7 +233,7 @@ class Cache:
     async def _met(self, conflict: Conflict) -> Conflict:
         """The conflict once the cache shows what it was with."""
         current = conflict.current
-        await self._progress.wait(current.revision, CATCH_UP_SECONDS)
+        await self._progress.until(current.revision)
         seen = self._index.get(current.key)
         return Conflict(seen) if seen is not None and seen.revision == current.revision else conflict
 

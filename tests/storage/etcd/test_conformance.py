@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,12 @@ class TestOneMember(OnEtcd):
 
 
 class TestThreeMembers(OnEtcd):
+    """What waits for seconds until a lease ends is asked of one member only, unless there is time (make torture)."""
+
     @pytest.fixture(autouse=True)
     def _etcd(self, three: Etcd) -> None:
         self.etcd = three
+
+    if not os.environ.get("SETPOINT_ETCD_ROUNDS"):
+        test_what_has_a_time_to_live_vanishes = None  # type: ignore[assignment]
+        test_reopen = None  # type: ignore[assignment]

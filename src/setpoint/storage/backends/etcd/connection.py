@@ -26,7 +26,7 @@ WRITE_SECONDS = 4.0
 PATIENCE = 10.0  # over all members
 PAUSE = 0.1
 #: a member that has no leader refuses at once, instead of letting the client wait for nothing
-_NEEDS_LEADER = (("hasleader", "true"),)
+_NEEDS_LEADER = ("hasleader", "true")
 _OPTIONS = (
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
@@ -96,6 +96,7 @@ class Connection:
         self._clock = clock
         self._all: list[Member] = []
         self._index = 0
+        self._metadata: Any = None
 
     def open(self) -> None:
         """Make the channels; nothing is sent yet. Raises Unavailable when files of TLS cannot be read."""
@@ -106,6 +107,7 @@ class Connection:
         except ImportError as error:
             raise Unavailable("etcd needs Setpoint's extra: pip install 'setpoint[etcd]'") from error
         credentials = self._credentials()
+        self._metadata = aio.Metadata(_NEEDS_LEADER)
         for address in self._members.addresses:
             if credentials is None:
                 channel = aio.insecure_channel(address, options=_OPTIONS)
@@ -161,7 +163,7 @@ class Connection:
             member = self.current
             method, request = call(member)
             try:
-                return self._heard(await method(request, timeout=min(READ_SECONDS, patience), metadata=_NEEDS_LEADER))
+                return self._heard(await method(request, timeout=min(READ_SECONDS, patience), metadata=self._metadata))
             except aio.AioRpcError as error:
                 code, details = error.code().name, _words(error)
                 if code in _REFUSALS and not details.startswith(_NOT_SENT):
@@ -181,7 +183,7 @@ class Connection:
             raise Rejected(f"rpc error: code = ResourceExhausted desc = {why}")
         member = self.current
         try:
-            response: pb.TxnResponse = await member.kv.Txn(request, timeout=WRITE_SECONDS, metadata=_NEEDS_LEADER)
+            response: pb.TxnResponse = await member.kv.Txn(request, timeout=WRITE_SECONDS, metadata=self._metadata)
         except aio.AioRpcError as error:
             details = _words(error)
             if details.startswith(_NOT_SENT):
@@ -201,7 +203,7 @@ class Connection:
     def stream(self) -> tuple[Member, Any]:
         """A watch stream of the current member."""
         member = self.current
-        return member, member.watch.Watch(metadata=_NEEDS_LEADER)
+        return member, member.watch.Watch(metadata=self._metadata)
 
 
 def _words(error: aio.AioRpcError) -> str:
