@@ -199,7 +199,9 @@ def _dated(
 
 def _name(subject: Subject) -> x509.Name:
     groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in subject.groups]
-    return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name)])
+    # X.509 allows a name of 64 characters, and nobody who reads certificates asks; accounts of controllers have longer ones
+    short = len(subject.name) <= 64
+    return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name, _validate=short)])
 
 
 def _alternatives(addresses: Iterable[str]) -> list[x509.GeneralName]:
