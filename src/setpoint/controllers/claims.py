@@ -60,9 +60,7 @@ class Claim(Struct, Generic[T], frozen=True):
     release: tuple[T, ...] = ()
 
 
-def sort(
-    owner: Any, selector: LabelSelector, objects: Iterable[T], member: Callable[[T], bool] = lambda _: True
-) -> Claim[T]:
+def sort(owner: Any, selector: LabelSelector, objects: Iterable[T], member: Callable[[T], bool] = lambda _: True) -> Claim[T]:
     """Decide over each object in the owner's namespace; `member` is a condition beside the selector. Pure."""
     owned: list[T] = []
     adopt: list[T] = []
@@ -85,10 +83,16 @@ def sort(
 
 
 class Claims:
-    """Writes the decisions of `sort` for objects of one resource on behalf of controllers of another."""
+    """Writes the decisions of `sort` for objects of one resource on behalf of controllers of another.
 
-    def __init__(self, client: ClientProtocol, controllers: Resource[Any], objects: Resource[Any]) -> None:
+    What is adopted gets the `finalizer`, if there is one, and what is released loses it.
+    """
+
+    def __init__(
+        self, client: ClientProtocol, controllers: Resource[Any], objects: Resource[Any], *, finalizer: str = ""
+    ) -> None:
         self._client = client
+        self._finalizer = finalizer
         self._controllers = controllers
         self._objects = objects
 
@@ -121,10 +125,14 @@ class Claims:
 
     async def _adopt(self, owner: Any, obj: Any) -> bool:
         body = {"uid": obj.metadata.uid, "ownerReferences": [controller_reference(owner, self._controllers)]}
+        if self._finalizer:
+            body["finalizers"] = [self._finalizer]
         return await self._patch(obj, body)
 
     async def _release(self, owner: Any, obj: Any) -> bool:
         body = {"uid": obj.metadata.uid, "ownerReferences": [{"$patch": "delete", "uid": owner.metadata.uid}]}
+        if self._finalizer:
+            body["$deleteFromPrimitiveList/finalizers"] = [self._finalizer]
         try:
             return await self._patch(obj, body)
         except StatusError as error:

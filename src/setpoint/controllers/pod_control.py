@@ -29,8 +29,12 @@ class PodControl:
 
     async def create(self, owner: Any, bodies: Sequence[Mapping[str, Any]]) -> Exception | None:
         """One pod per body, in a slow start; the first error, None also if the namespace goes away."""
+        return (await self.create_counted(owner, bodies))[1]
+
+    async def create_counted(self, owner: Any, bodies: Sequence[Mapping[str, Any]]) -> tuple[int, Exception | None]:
+        """The same; how many were made, too."""
         if not bodies:
-            return None
+            return 0, None
         key, created = key_of(owner), 0
         self._expectations.expect_creations(key, len(bodies))
         left = iter(bodies)
@@ -42,7 +46,7 @@ class PodControl:
             created, failure = await slow_start(len(bodies), create_next)
         finally:
             self._expectations.creation_observed(key, len(bodies) - created)
-        return None if is_namespace_terminating(failure) else failure
+        return created, None if is_namespace_terminating(failure) else failure
 
     async def _create(self, owner: Any, body: Mapping[str, Any]) -> None:
         try:
