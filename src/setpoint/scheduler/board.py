@@ -43,13 +43,14 @@ class Budget:
 class Board:
     """See the module. In `refusals` None fits; `scores` and `unscaled` are of local Score plugins, `trials` of preemption."""
 
-    __slots__ = ("_position", "refusals", "scores", "trials", "unscaled")
+    __slots__ = ("_position", "refusals", "same_marks", "scores", "trials", "unscaled")
 
     def __init__(self) -> None:
         self._position = -1
         self.refusals: list[Status | None] = []
         self.scores: list[int | None] = []
-        self.unscaled: list[Sequence[int]] = []
+        self.unscaled: list[tuple[int, ...]] = []
+        self.same_marks: dict[tuple[int, ...], tuple[int, ...]] = {}  # equal marks are one object: quick to compare
         self.trials: dict[int, Any] = {}
 
     def catch_up(self, snapshot: Snapshot) -> None:

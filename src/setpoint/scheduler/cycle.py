@@ -146,6 +146,11 @@ class Cycle:
         refused: list[tuple[str, Status]] = []
         start = self._next % len(nodes) if nodes else 0
         crowded = bool(len(self._nominator))
+        if others is None and not crowded and nodes:
+            window = [*nodes[start : start + enough], *nodes[: max(0, start + enough - len(nodes))]]
+            if _all_fit(window, board, ask, pod):
+                self._next = (start + len(window)) % len(nodes)
+                return window
         for node in (*nodes[start:], *nodes[:start]):
             status = refusals[node.slot]
             if status is UNKNOWN:
@@ -198,6 +203,18 @@ class Cycle:
         highest = max(scores)
         equals = [node.name for node, score in zip(feasible, scores, strict=True) if score == highest]
         return Placement(equals[0] if len(equals) == 1 else self._rng.choice(equals), found.state)
+
+
+def _all_fit(window: Sequence[NodeInfo], board: Board, ask: Refuse, pod: Pod) -> bool:
+    """The usual case, without a step per node."""
+    refusals = board.refusals
+    found = [refusals[node.slot] for node in window]
+    if not any(found):
+        return True
+    for node, status in zip(window, found, strict=True):
+        if status is not None and (status is not UNKNOWN or ask(pod, node) is not None):
+            return False
+    return True
 
 
 def _errors(refused: Sequence[tuple[str, Status]]) -> list[tuple[str, Status]]:

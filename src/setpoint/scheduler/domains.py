@@ -6,6 +6,7 @@ only groups are looked at (pods with the same namespace and labels). Counts that
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -31,8 +32,11 @@ class DomainCounts:
         self._memo: dict[GroupKey, bool] = {}
         self._epoch = -1
         self._position = 0
-        self._lowest: tuple[int, int, int] | None = None
-        self._domains: dict[int, str] = {}
+        self._domains: list[str] = [""]
+        self._index: dict[str, int] = {}
+        self._having: Counter[int] = Counter()  # how many domains have so many pods
+        self.ids: list[int] = []  # by the nodes' slots: the number of the domain, 0 for none
+        self.values: list[int] = [0]  # by the number of the domain
         self.counts: dict[str, int] = {}
         self.total = 0
 
@@ -52,25 +56,39 @@ class DomainCounts:
 
     def _recount(self) -> None:
         self._epoch, self._position = self._snapshot.epoch, self._snapshot.journal.end
-        self.counts, self.total, self._domains, self._lowest = {}, 0, {}, None
+        self.counts, self.total, self._domains, self.values, self._index = {}, 0, [""], [0], {}
+        self.ids = [0] * len(self._snapshot.slots)
         for node in self._snapshot.nodes:
             domain = self._domain_of(node)
             if domain is not None:
-                self._domains[node.slot] = domain
-                if self._with_empty:
-                    self.counts[domain] = 0
+                self.ids[node.slot] = self._number(domain)
+        if self._with_empty:
+            self.counts = dict.fromkeys(self._index, 0)
+        self._having = Counter({0: len(self._index)})
         for group, places in self._snapshot.groups:
             if self._means_group(group):
                 for slot, count in places.items():
                     self._add(slot, count)
 
+    def _number(self, domain: str) -> int:
+        found = self._index.get(domain)
+        if found is None:
+            found = self._index[domain] = len(self._domains)
+            self._domains.append(domain)
+            self.values.append(0)
+        return found
+
     def _add(self, slot: int, number: int) -> None:
-        domain = self._domains.get(slot)
-        if domain is None:
+        domain = self.ids[slot]
+        if not domain:
             return
-        self.counts[domain] = self.counts.get(domain, 0) + number
+        before = self.values[domain]
+        self.values[domain] = self.counts[self._domains[domain]] = before + number
         self.total += number
-        self._lowest = None
+        self._having[before] -= 1
+        if not self._having[before]:
+            del self._having[before]
+        self._having[before + number] += 1
 
     def counts_pod(self, info: PodInfo) -> bool:
         return self._means_group(info.group)
@@ -85,24 +103,19 @@ class DomainCounts:
         return known
 
     def domain(self, node: NodeInfo) -> str | None:
-        return self._domains.get(node.slot)
+        return self._domains[self.ids[node.slot]] if self.ids[node.slot] else None
 
     def lowest_but(self, domain: str | None, changed: int) -> int:
         """The smallest count of any domain, were that of `domain` greater by `changed`."""
-        if self._lowest is None:
-            values = self.counts.values()
-            lowest = min(values)
-            first = sum(value == lowest for value in values)
-            second = min((value for value in values if value != lowest), default=lowest)
-            self._lowest = (lowest, first, second)
-        lowest, holders, second = self._lowest
+        lowest = min(self._having)
         if not changed or domain is None or domain not in self.counts:
             return lowest
         mine = self.counts[domain]
         if len(self.counts) == 1:
             return mine + changed
-        others = second if mine == lowest and holders == 1 else lowest
-        return min(others, mine + changed)
+        if mine == lowest and self._having[lowest] == 1:
+            return min(min(count for count in self._having if count != lowest), mine + changed)
+        return min(lowest, mine + changed)
 
 
 class CountKeeper:

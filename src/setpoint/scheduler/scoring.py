@@ -62,18 +62,18 @@ def _local_scores(
     plain = [each for each in scorers if each.normalize is None]
     scaled = [each for each in scorers if each.normalize is not None]
     scores, unscaled = board.scores, board.unscaled
-    totals: list[int] = []
-    for node in nodes:
-        slot = node.slot
-        total = scores[slot]
-        if total is None:
-            total = scores[slot] = sum(each.weight * each.score(state, pod, node) for each in plain)
-            unscaled[slot] = tuple([each.score(state, pod, node) for each in scaled])
-        totals.append(total)
-    marks = [unscaled[node.slot] for node in nodes]
-    if len(set(marks)) == 1:
-        return totals, []  # equal everywhere: they decide nothing
-    return totals, [(each, [mark[index] for mark in marks]) for index, each in enumerate(scaled)]
+    totals = [scores[node.slot] for node in nodes]
+    if None in totals:
+        for index, total in enumerate(totals):
+            if total is None:
+                node = nodes[index]
+                totals[index] = scores[node.slot] = sum(each.weight * each.score(state, pod, node) for each in plain)
+                marks = tuple([each.score(state, pod, node) for each in scaled])
+                unscaled[node.slot] = board.same_marks.setdefault(marks, marks)
+    all_marks = [unscaled[node.slot] for node in nodes]
+    if all_marks.count(all_marks[0]) == len(all_marks):
+        return totals, []  # type: ignore[return-value]  # equal everywhere: they decide nothing; no total is None now
+    return totals, [(each, [marks[index] for marks in all_marks]) for index, each in enumerate(scaled)]  # type: ignore[return-value]
 
 
 def _add(totals: list[int], scorer: _Scorer, state: CycleState, pod: Pod, scores: list[int]) -> None:

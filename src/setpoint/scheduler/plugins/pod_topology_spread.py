@@ -66,11 +66,10 @@ class _Filtering(Struct):
 
 
 class _Scoring(Struct):
-    """The soft constraints with their counts and weights; the nodes that lack a label are ignored if `all_keys`."""
+    """Of each soft constraint the counts, the weight of a pod, and what is added; the slots of nodes that are ignored."""
 
-    constraints: Sequence[tuple[Constraint, DomainCounts, float]]
-    all_keys: bool
-    ignored: set[str] = field(default_factory=set)
+    constraints: Sequence[tuple[DomainCounts, float, int]]
+    ignored: set[int]
 
 
 DEFAULT_ARGS = PodTopologySpreadArgs()
@@ -144,38 +143,50 @@ class PodTopologySpread:
         if not constraints:
             return SKIP
         all_keys = bool(pod.spec.topology_spread_constraints) or not self._defaults.system
-        keys = tuple(each.topology_key for each in constraints)
-        ignored = {node.name for node in nodes if not has_all_keys(node, keys)} if all_keys else set()
-        found = []
-        for each in constraints:
-            size = len(nodes) - len(ignored)
-            if each.topology_key != HOSTNAME:
-                size = len({node.labels.get(each.topology_key, "") for node in nodes if node.name not in ignored})
-            found.append((each, self._count(each, constraints, pod, all_keys=all_keys), math.log(size + 2)))
-        state.write(_Scoring(found, all_keys, ignored))
+        slots = [node.slot for node in nodes]
+        counts = [self._count(each, constraints, pod, all_keys=all_keys) for each in constraints]
+        ignored = {slot for slot in slots if 0 in [each.ids[slot] for each in counts]} if all_keys else set()
+        parts = []
+        for constraint, found in zip(constraints, counts, strict=True):
+            size = len(slots) - len(ignored)
+            if constraint.topology_key != HOSTNAME:
+                size = len({found.ids[slot] for slot in slots if slot not in ignored})
+            parts.append((found, math.log(size + 2), constraint.max_skew - 1))
+        state.write(_Scoring(parts, ignored))
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        found = state.read(_Scoring)
-        if node.name in found.ignored:
-            return -1
-        labels, total = node.labels, 0.0
-        for constraint, counts, weight in found.constraints:
-            value = labels.get(constraint.topology_key)
-            if value is not None:
-                total += counts.counts.get(value, 0) * weight + (constraint.max_skew - 1)
-        return int(total + 0.5)
+        return self.score_all(state, pod, (node,))[0]
+
+    def score_all(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[int]:
+        """Pods in the node's domains; -1 for a node that is ignored."""
+        scoring = state.read(_Scoring)
+        slots = [node.slot for node in nodes]
+        totals = [0.5] * len(slots)  # rounds
+        for counts, weight, base in scoring.constraints:
+            ids, values = counts.ids, counts.values
+            if len(values) <= len(slots):
+                table = [0.0, *[count * weight + base for count in values[1:]]]
+                totals = [total + table[ids[slot]] for total, slot in zip(totals, slots, strict=True)]
+            else:
+                marks = [values[ids[slot]] * weight + base if ids[slot] else 0.0 for slot in slots]
+                totals = [total + mark for total, mark in zip(totals, marks, strict=True)]
+        if scoring.ignored:
+            return [-1 if slot in scoring.ignored else int(total) for slot, total in zip(slots, totals, strict=True)]
+        return [*map(int, totals)]
 
     def normalize(self, state: CycleState, pod: Pod, scores: list[int]) -> list[int]:
         """The fewest are best; ignored nodes (-1) get nothing."""
-        counted = [score for score in scores if score >= 0]
-        if not counted:
-            return [0] * len(scores)
-        least, most = min(counted), max(counted)
+        least, most = min(scores), max(scores)
+        if least < 0 <= most:
+            least = min(score for score in scores if score >= 0)
         if not most:
             return [MAX_SCORE if score >= 0 else 0 for score in scores]
-        both = most + least
-        return [MAX_SCORE * (both - score) // most if score >= 0 else 0 for score in scores]
+        both = MAX_SCORE * (most + least)
+        if least >= 0 and len({*scores}) < len(scores) // 4:  # few different scores
+            scaled = {score: (both - MAX_SCORE * score) // most if score >= 0 else 0 for score in {*scores}}
+            return [scaled[score] for score in scores]
+        return [(both - MAX_SCORE * score) // most if score >= 0 else 0 for score in scores]
 
     # ---- events
 
