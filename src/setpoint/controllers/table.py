@@ -19,11 +19,13 @@ from setpoint.controllers import (
     root_ca,
     service_account,
     taint_eviction,
+    ttl_after_finished,
 )
 from setpoint.controllers.bootstrap_tokens import cleaning as bootstrap_token_cleaning
 from setpoint.controllers.bootstrap_tokens import signing as bootstrap_token_signing
 from setpoint.controllers.certificates import approving, cleaning, signing
 from setpoint.controllers.component import Component, Context
+from setpoint.controllers.cronjob import controller as cronjob
 from setpoint.controllers.daemonset import controller as daemonset
 from setpoint.controllers.deployment import controller as deployment
 from setpoint.controllers.job import controller as job
@@ -47,6 +49,7 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "certificatesigningrequest-cleaner-controller": cleaning.new,
     "certificatesigningrequest-signing-controller": signing.new,
     "clusterrole-aggregation-controller": cluster_role_aggregation.new,
+    "cronjob-controller": cronjob.new,
     "daemonset-controller": daemonset.new,
     "deployment-controller": _deployment,
     "disruption-controller": disruption_budget.new,
@@ -68,5 +71,6 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "statefulset-controller": statefulset.new,
     "taint-eviction-controller": taint_eviction.new,
     "token-cleaner-controller": bootstrap_token_cleaning.new,
+    "ttl-after-finished-controller": ttl_after_finished.new,
     "ttl-controller": node_ttl.new,
 }

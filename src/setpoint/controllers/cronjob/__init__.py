@@ -1,0 +1,1 @@
+"""The CronJob controller: Jobs at the times of a schedule."""
