@@ -23,7 +23,7 @@ from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import parse
-from setpoint.app import access, bootstrap, flow_control_objects, kubeconfig, shared
+from setpoint.app import access, bootstrap, extension_authentication, flow_control_objects, kubeconfig, shared
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
@@ -67,6 +67,7 @@ class ApiServer:
             kubelet=self._proxy,
             timings=options.timings,
             minor=options.kubernetes_version,
+            front_proxy=self.front_proxy.issue(access.PROXY_NAME, Subject(access.PROXY_NAME)),
         )
         self._authentication = access.authentication(options, self._tokens, self._objects, clock)
         self.pipeline.virtual("tokenreviews", self._review_token)
@@ -112,10 +113,18 @@ class ApiServer:
         """
         for follower in self.pipeline.followers:
             tasks.loop(type(follower).__name__, follower.run, clock=self._clock)
-        tasks.start("default roles", self._default_roles())
+        tasks.loop("default roles", self._default_roles, clock=self._clock)
+        tasks.loop("extensions", self._tell_extensions, clock=self._clock)
         tasks.loop("flow control objects", self._keep_flow_control, clock=self._clock)
         if self.options.on_etcd:
             tasks.loop("service repair", partial(ServiceAllocator(self._store).keep_repaired, self._clock), clock=self._clock)
+
+    async def _tell_extensions(self) -> None:
+        """Whom servers behind APIServices may believe; they look for it when they start."""
+        await self._clock.sleep(_ROLES_AFTER)
+        client_ca, proxy_ca = self.authority.pem, self.front_proxy.pem
+        client = self.client(LOOPBACK, "kube-apiserver")
+        await extension_authentication.ensure(client, client_ca=client_ca, proxy_ca=proxy_ca, proxy_name=access.PROXY_NAME)
 
     async def _default_roles(self) -> None:
         await self._clock.sleep(_ROLES_AFTER)
