@@ -156,9 +156,9 @@ def test_all_rules_of_an_object_have_one_deadline(monkeypatch: pytest.MonkeyPatc
     items = {"type": "array", "items": {"type": "integer"}, "x-kubernetes-validations": rules}
     program = cel.compile_rules(schema(items=items))
     assert program is not None
-    start = time.monotonic()
+    start = time.thread_time()
     errors = [str(error) for error in program.validate({"spec": {"items": list(range(200))}})]
-    assert time.monotonic() - start < 4
+    assert time.thread_time() - start < 4
     assert len(errors) == 1
     assert "operation interrupted evaluating rule: " in errors[0]
 
