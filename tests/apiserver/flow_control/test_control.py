@@ -78,7 +78,7 @@ async def api() -> AsyncIterator[Api]:
 
 def fill(level: Level, seats: int) -> None:
     for _ in range(seats):
-        level.take(1, 0.0)
+        level.take(1)
 
 
 @pytest.mark.parametrize(

@@ -31,15 +31,15 @@ def enqueue(of: Level, user: str, hand: tuple[int, ...], width: int = 1) -> Wait
 
 def test_a_level_without_queues_refuses_what_does_not_fit() -> None:
     made = level(2, None)
-    made.take(1, 0.0)
-    made.take(1, 0.0)
+    made.take(1)
+    made.take(1)
     assert not made.fits(1)
     assert made.full(()) is None
 
 
 def test_the_oldest_of_a_queue_gets_the_seat_that_is_left() -> None:
     made = level(1, Queuing(queues=1, hand=1, length=3))
-    made.take(1, 0.0)
+    made.take(1)
     waiters = [enqueue(made, "u", (0,)) for _ in range(3)]
     assert enqueue(made, "u", (0,)) is None
     assert [each.admitted.is_set() for each in waiters if each] == [False, False, False]
@@ -51,7 +51,7 @@ def test_the_oldest_of_a_queue_gets_the_seat_that_is_left() -> None:
 def test_a_flow_with_a_thousand_requests_gets_no_more_than_one_with_ten() -> None:
     made = level(4, Queuing(queues=8, hand=1, length=2000))
     for _ in range(4):
-        made.take(1, 0.0)
+        made.take(1)
     heavy = [enqueue(made, "heavy", (0,)) for _ in range(1000)]
     light = [enqueue(made, "light", (1,)) for _ in range(10)]
     running, now, order = 4, 0.0, []
@@ -76,7 +76,7 @@ def test_a_flow_with_a_thousand_requests_gets_no_more_than_one_with_ten() -> Non
 def test_a_wide_request_is_served_when_its_seats_are_free() -> None:
     made = level(4, Queuing(queues=2, hand=1, length=10))
     for _ in range(4):
-        made.take(1, 0.0)
+        made.take(1)
     wide = enqueue(made, "u", (0,), width=3)
     made.done(1, 1.0)
     made.done(1, 1.0)
@@ -89,7 +89,7 @@ def test_a_wide_request_is_served_when_its_seats_are_free() -> None:
 
 def test_a_request_wider_than_the_level_runs_alone() -> None:
     made = level(2, Queuing(queues=1, hand=1, length=10))
-    made.take(1, 0.0)
+    made.take(1)
     wide = enqueue(made, "u", (0,), width=5)
     assert wide is not None
     assert not wide.admitted.is_set()
@@ -101,7 +101,7 @@ def test_a_request_wider_than_the_level_runs_alone() -> None:
 
 def test_who_waits_survives_another_shape() -> None:
     made = level(1, Queuing(queues=4, hand=2, length=10))
-    made.take(1, 0.0)
+    made.take(1)
     waiters = [enqueue(made, "u", (1, 3)) for _ in range(5)]
     made.configure(Queuing(queues=2, hand=1, length=10), 1.0)
     assert sum(len(queue.waiting) for queue in made.queues()) == 5
@@ -111,11 +111,11 @@ def test_who_waits_survives_another_shape() -> None:
 
 def test_giving_up_leaves_nothing() -> None:
     made = level(1, Queuing(queues=1, hand=1, length=10))
-    made.take(1, 0.0)
+    made.take(1)
     waiter = enqueue(made, "u", (0,))
     assert waiter is not None
-    made.give_up(waiter, 1.0)
-    assert (made.waiting, made.waiting_seats, made.demand.value) == (0, 0, 1)
+    made.give_up(waiter)
+    assert (made.waiting, made.waiting_seats, made.demand.high) == (0, 0, 2)
 
 
 @pytest.mark.parametrize(("deck", "hand"), [(128, 6), (64, 6), (16, 4), (4, 4), (1, 1)])
@@ -152,12 +152,13 @@ def test_seats_are_lent_in_proportion_within_bounds() -> None:
 
 def test_demand_over_time() -> None:
     demand = Demand(0.0)
-    demand.change(10, 5.0)
-    demand.change(0, 10.0)
-    high, smoothed = demand.close(10.0)
-    assert (high, demand.average, demand.deviation) == (10, 5.0, 5.0)
-    assert smoothed == pytest.approx(10.0)
-    assert demand.close(20.0)[1] == pytest.approx(9.77)
+    demand.high = 10
+    high, smoothed = demand.close(10.0, spent=40.0, present=3)
+    assert (high, demand.average, demand.deviation) == (10, 4.0, 2.0)
+    assert smoothed == pytest.approx(6.0)
+    high, smoothed = demand.close(20.0, spent=40.0, present=0)
+    assert high == 3
+    assert smoothed == pytest.approx(5.862)
 
 
 def test_retry_after_grows_with_refusals_and_shrinks_without() -> None:

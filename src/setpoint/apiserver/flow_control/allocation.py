@@ -32,40 +32,33 @@ def bounds(server: int, shares: int, all_shares: int, lendable: int, borrowing: 
 
 
 class Demand:
-    """How many seats were asked for, over time: highest, mean, deviation; and the mean of long, for levels that lend."""
+    """How many seats were asked for: the most at a time, the mean, the deviation; and the mean of long, for levels that lend.
 
-    __slots__ = ("_area", "_from", "_last", "_squares", "average", "deviation", "high", "smoothed", "value")
+    The mean follows from how long requests took together (Little's law), so that counting one costs next to nothing; the
+    deviation is taken for that of requests which come independently, the mean's root.
+    """
+
+    __slots__ = ("_from", "_spent", "average", "deviation", "high", "smoothed")
 
     def __init__(self, now: float) -> None:
-        self.value = 0
-        self._area = self._squares = 0.0
-        self._from = self._last = now
-        self.high = self.average = self.deviation = self.smoothed = 0.0
+        self.high = 0
+        self.average = self.deviation = self.smoothed = 0.0
+        self._from = now
+        self._spent = 0.0
 
-    def change(self, value: int, now: float) -> None:
-        """From `now` on `value` seats are asked for."""
-        passed = now - self._last
-        before = self.value
-        self._area += before * passed
-        self._squares += before * before * passed
-        self._last = now
-        self.value = value
-        if value > self.high:  # noqa: PLR1730  every request comes by here, and a call costs more
-            self.high = value
+    def close(self, now: float, spent: float, present: int) -> tuple[int, float]:
+        """End a period and begin the next: its highest value, and the smoothed envelope.
 
-    def close(self, now: float) -> tuple[float, float]:
-        """End a period and begin the next: its highest value, and the smoothed envelope."""
-        self.change(self.value, now)
-        passed = now - self._from
-        self.average = self._area / passed if passed > 0 else float(self.value)
-        variance = self._squares / passed - self.average**2 if passed > 0 else 0.0
-        self.deviation = math.sqrt(max(variance, 0.0))
+        `spent` are the seat-seconds of all requests so far, `present` the seats asked for now.
+        """
+        passed, used = now - self._from, spent - self._spent
+        self._from, self._spent = now, spent
+        self.average = max(used / passed, 0.0) if passed > 0 else float(present)
+        self.deviation = math.sqrt(self.average)
         envelope = self.average + self.deviation
         kept = _SMOOTHING ** max(passed / PERIOD, 1.0)
         self.smoothed = max(envelope, kept * self.smoothed + (1 - kept) * envelope)
-        high, self.high = max(self.high, self.value), float(self.value)
-        self._area = self._squares = 0.0
-        self._from = now
+        high, self.high = max(self.high, present), present
         return high, self.smoothed
 
 

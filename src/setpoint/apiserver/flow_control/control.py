@@ -73,7 +73,7 @@ class Flow:
             self.hand = sharding.deal(sharding.flow_hash(schema_.name, distinguisher), level.queuing.queues, level.queuing.hand)
         names = (level.name, schema_.name)
         self.dispatched = metering.DISPATCHED.labels(*names)
-        self.execution = metering.EXECUTION.labels(*names)
+        self.execution = level.spreads[schema_.name] = metering.EXECUTION.labels(*names)
         self.in_flight = metering.IN_FLIGHT.labels("readOnly" if verb in _READS else "mutating")
         self._clock = clock
         uids = {"X-Kubernetes-Pf-Flowschema-Uid": schema_.uid, "X-Kubernetes-Pf-Prioritylevel-Uid": level.uid}
@@ -88,7 +88,11 @@ class Flow:
 
     def leave(self) -> None:
         self.in_flight.value -= 1
-        self.level.done(1, self._clock.monotonic())
+        level = self.level
+        level.executing -= 1
+        level.seats -= 1
+        if level.waiting:
+            level.on_free(self._clock.monotonic())
 
 
 class _Free:
@@ -103,7 +107,7 @@ class _Free:
 class Ticket:
     """A request of several seats, or one that waited. A write keeps its seats for `afterwards` seconds more."""
 
-    __slots__ = ("_afterwards", "_clock", "_flow", "_waiter", "_width")
+    __slots__ = ("_afterwards", "_clock", "_flow", "_since", "_waiter", "_width")
 
     def __init__(self, flow: Flow, clock: Clock, width: int, afterwards: float, waiter: Waiter | None) -> None:
         self._flow = flow
@@ -111,11 +115,13 @@ class Ticket:
         self._width = width
         self._afterwards = afterwards
         self._waiter = waiter
+        self._since = clock.monotonic()
         flow.in_flight.value += 1
 
     def leave(self) -> None:
         self._flow.in_flight.value -= 1
         level, now = self._flow.level, self._clock.monotonic()
+        level.spent += (self._width - 1) * (now - self._since) + self._width * self._afterwards
         if self._afterwards:
             level.hold(self._width, now)
             asyncio.get_running_loop().call_later(self._afterwards, self._let_go)
@@ -200,7 +206,7 @@ class FlowControl:
             return
         self._adjusted = now
         levels = [*self.levels.values()]
-        wishes = [wish(level.bounds, *level.demand.close(now)) for level in levels]
+        wishes = [wish(level.bounds, *level.period(now)) for level in levels]
         found = allocate(sum(level.bounds.nominal for level in levels), wishes)
         if found is not None:
             metering.FAIR_FRACTION.labels().set(found[1])
@@ -239,7 +245,10 @@ class FlowControl:
         ):
             flow.dispatched.value += 1
             flow.in_flight.value += 1
-            level.take(1, self._clock.monotonic())
+            level.executing += 1
+            level.seats += 1
+            if level.seats > level.demand.high:  # noqa: PLR1730  every request comes by here, and a call costs more
+                level.demand.high = level.seats
             return flow
         return None
 
@@ -268,7 +277,7 @@ class FlowControl:
         if level.waiting or not level.fits(width):
             waiter = await self._wait(flow, width, now, info, request.user.name)
         else:
-            level.take(width, now)
+            level.take(width)
             waiter = None
         flow.dispatched.value += 1
         return Ticket(flow, self._clock, width, afterwards, waiter)
@@ -321,9 +330,9 @@ class FlowControl:
             if waiter.admitted.is_set():
                 level.finish(waiter, now)
             else:
-                level.give_up(waiter, now)
+                level.give_up(waiter)
             raise
-        level.give_up(waiter, self._clock.monotonic())
+        level.give_up(waiter)
         raise self._refuse(flow, "time-out")
 
     def _refuse(self, flow: Flow, reason: str) -> Refused:

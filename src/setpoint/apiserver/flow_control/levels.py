@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from setpoint.apiserver.flow_control.allocation import Bounds, Demand
 from setpoint.apiserver.flow_control.dropped import Dropped
+from setpoint.kit.metrics import Spread
 
 _GUESS = 0.003  # seconds that a request is taken to last before it is known
 
@@ -83,6 +84,8 @@ class Level:
         self.waiting = 0
         self.waiting_seats = 0
         self.demand = Demand(now)
+        self.spreads: dict[str, Spread] = {}  # how long requests took, by schema
+        self.spent = 0.0  # seat-seconds of wide requests beyond their first seat
         self.dropped = Dropped()
         self.target = 0.0
         self._queues: list[Queue] = []
@@ -131,24 +134,30 @@ class Level:
             return self.executing == 0 and self.limit > 0
         return self.seats + width <= self.limit
 
-    def take(self, width: int, now: float) -> None:
+    def take(self, width: int) -> None:
         """Let a request in."""
         self.executing += 1
         self.seats += width
-        self.demand.change(self.seats + self.waiting_seats, now)
+        self._asked()
+
+    def _asked(self) -> None:
+        self.demand.high = max(self.demand.high, self.seats + self.waiting_seats)
+
+    def period(self, now: float) -> tuple[int, float]:
+        """What was asked for since the last time: the most, and the mean of long."""
+        spent = self.spent + sum(spread.sum for spread in self.spreads.values())
+        return self.demand.close(now, spent, self.seats + self.waiting_seats)
 
     def done(self, width: int, now: float) -> None:
         """A request that has taken `width` seats, and did not wait, is done."""
         self.executing -= 1
         self.seats -= width
-        self.demand.change(self.seats + self.waiting_seats, now)
         if self.waiting:
             self.on_free(now)
 
     def hold(self, seats: int, now: float) -> None:
         """Keep seats that nobody sits on: the work that a write leaves behind. Negative: no longer."""
         self.seats += seats
-        self.demand.change(self.seats + self.waiting_seats, now)
         if seats < 0 and self.waiting:
             self.on_free(now)
 
@@ -171,7 +180,7 @@ class Level:
         self._append(queue, waiter)
         self.waiting += 1
         self.waiting_seats += waiter.width
-        self.demand.change(self.seats + self.waiting_seats, now)
+        self._asked()
         self.on_free(now)
 
     def _append(self, queue: Queue, waiter: Waiter) -> None:
@@ -181,16 +190,12 @@ class Level:
         queue.work += waiter.width
         waiter.queue = queue
 
-    def give_up(self, waiter: Waiter, now: float) -> None:
+    def give_up(self, waiter: Waiter) -> None:
         """Wait no longer."""
         if waiter.queue is not None:
             waiter.queue.remove(waiter)
-        self._left(waiter, now)
-
-    def _left(self, waiter: Waiter, now: float) -> None:
         self.waiting -= 1
         self.waiting_seats -= waiter.width
-        self.demand.change(self.seats + self.waiting_seats, now)
 
     def finish(self, waiter: Waiter, now: float) -> None:
         """A request that waited is done: its queue pays for what it really took."""
@@ -217,7 +222,7 @@ class Level:
             self.waiting -= 1
             self.waiting_seats -= waiter.width
             waiter.started = now
-            self.take(waiter.width, now)
+            self.take(waiter.width)
             waiter.admitted.set()
 
 

@@ -11,7 +11,9 @@ from setpoint.kit import metrics
 _FLOW = ("priority_level", "flow_schema")
 DISPATCHED = metrics.counter("apiserver_flowcontrol_dispatched_requests_total", "Requests let in.", _FLOW)
 REJECTED = metrics.counter("apiserver_flowcontrol_rejected_requests_total", "Requests refused, by reason.", (*_FLOW, "reason"))
-EXECUTION = metrics.histogram("apiserver_flowcontrol_request_execution_seconds", "How long requests were worked on.", _FLOW)
+EXECUTION = metrics.histogram(
+    "apiserver_flowcontrol_request_execution_seconds", "How long requests took, the wait for a seat included.", _FLOW
+)
 WAITED = metrics.histogram(
     "apiserver_flowcontrol_request_wait_duration_seconds", "How long requests waited that had to wait.", (*_FLOW, "execute")
 )
