@@ -11,6 +11,7 @@ import os
 import random
 from pathlib import Path
 
+import apsw
 import pytest
 from msgspec import Struct
 
@@ -174,7 +175,7 @@ async def fails(store: LocalStore, name: str) -> None:
         await store.create(f"pods/d/{name}", body(name * 3000))
 
 
-@pytest.mark.parametrize("fault", ["sync", "short write", "full"])
+@pytest.mark.parametrize("fault", ["sync", "short write", "full", "read-only"])
 async def test_a_write_that_the_disk_refused(fault: str, tmp_path: Path) -> None:
     """It did not happen, reads go on, the store says what is wrong, and that it is over once it is."""
     disk = Disk()
@@ -182,7 +183,7 @@ async def test_a_write_that_the_disk_refused(fault: str, tmp_path: Path) -> None
     await store.create("pods/d/before", body("before"))
 
     def break_down(*, down: bool) -> None:
-        disk.full = down and fault == "full"
+        disk.refusal = {"full": apsw.FullError, "read-only": apsw.ReadOnlyError}.get(fault) if down else None
         disk.syncs_fail = 1000 if down and fault == "sync" else 0
         disk.writes_stop = 1000 if down and fault == "short write" else 0
 

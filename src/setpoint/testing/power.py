@@ -56,7 +56,7 @@ def _apply(content: bytearray, offset: int, data: bytes | None) -> None:
 
 
 class Disk:
-    """See the module. `before(what, name)` is called in the store's thread before each write and sync; `trace` lists them."""
+    """See the module. `before()` is called in the store's thread before each write and sync, which `trace` lists."""
 
     def __init__(self) -> None:
         self.files: dict[str, _File] = {}
@@ -64,7 +64,7 @@ class Disk:
         self.before: Callable[[], None] = lambda: None
         self.syncs_fail = 0
         self.writes_stop = 0
-        self.full = False
+        self.refusal: type[apsw.Error] | None = None
         self._system = _System(self)
 
     def connect(self, path: Path) -> sqlite3.Connection:
@@ -80,8 +80,8 @@ class Disk:
     def will_write(self, name: str, offset: int, data: bytes) -> bytes:
         """What may be written of it, perhaps not all; raises what the device answers."""
         self.before()
-        if self.full:
-            raise apsw.FullError("device full")
+        if self.refusal is not None:
+            raise self.refusal("refused")
         if self.writes_stop:
             self.writes_stop -= 1
             data = data[: len(data) // 2]
