@@ -138,9 +138,10 @@ def requested(pem: bytes) -> tuple[str, tuple[str, ...], Mapping[str, tuple[str,
     return str(common[0].value) if common else "", groups, names
 
 
-def expires(pem: bytes) -> float:
-    """When a PEM certificate ends (seconds since the epoch); raises ValueError when it is none."""
-    return x509.load_pem_x509_certificate(pem).not_valid_after_utc.timestamp()
+def lifetime(pem: bytes) -> tuple[float, float]:
+    """When a PEM certificate begins and ends (seconds since the epoch); raises ValueError when it is none."""
+    certificate = x509.load_pem_x509_certificate(pem)
+    return certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp()
 
 
 def _requested_names(request: x509.CertificateSigningRequest) -> list[x509.GeneralName]:

@@ -30,6 +30,14 @@ _CLUSTER_ROLE_BINDINGS: Resource[Any] = Resource(
 _ROLES: Resource[Any] = Resource(_RBAC, "v1", "roles", "Role", namespaced=True, type=dict)
 _ROLE_BINDINGS: Resource[Any] = Resource(_RBAC, "v1", "rolebindings", "RoleBinding", namespaced=True, type=dict)
 
+_REQUESTS = "system:certificates.k8s.io:certificatesigningrequests"
+#: what lets machines join by bootstrap tokens and nodes renew their certificates: bindings as `kubeadm init` makes them
+_JOINING = (
+    ("setpoint:kubelet-bootstrap", "system:node-bootstrapper", "system:bootstrappers"),
+    ("setpoint:node-autoapprove-bootstrap", f"{_REQUESTS}:nodeclient", "system:bootstrappers"),
+    ("setpoint:node-autoapprove-certificate-rotation", f"{_REQUESTS}:selfnodeclient", "system:nodes"),
+)
+
 #: so many objects are made before others get a turn
 _BATCH = 16
 
@@ -101,6 +109,17 @@ async def default_roles(client: ClientProtocol) -> None:
             for outcome in await asyncio.gather(*made, return_exceptions=True):
                 if isinstance(outcome, Exception) and not (isinstance(outcome, StatusError) and outcome.code == 409):
                     raise outcome
+    for name, role, group in _JOINING:
+        await _find_or_create(client, _CLUSTER_ROLE_BINDINGS, _binding(name, role, group))
+
+
+def _binding(name: str, role: str, group: str) -> dict[str, Any]:
+    """A cluster role for a group."""
+    return {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": _RBAC, "kind": "Group", "name": group}],
+    }
 
 
 async def _replace(client: ClientProtocol, resource: Resource[Any], body: Mapping[str, Any]) -> None:

@@ -1,35 +1,31 @@
 """`setpoint node`: another machine becomes a node of a cluster.
 
-It proves itself by a token once, asks for a client certificate as `system:node:<name>` and, with that, for a serving certificate
-(CertificateSigningRequests, as kubelet's TLS bootstrap does); both are kept, so that a restart needs no token.
+It proves itself by a token once (a bootstrap token, as `kubeadm join` has it, or any other whose user may ask for nodes'
+certificates), asks for a client certificate as `system:node:<name>` and, with that, for a serving certificate; both are kept, so
+that a restart needs no token, and renewed before they end.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import socket
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from setpoint.api.types.certificates_v1 import CERTIFICATESIGNINGREQUESTS
-from setpoint.apiserver.pki import KeyPair, Subject, write_private
-from setpoint.apiserver.signing import new_request
+from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.pki import KeyPair, Subject
 from setpoint.app import identities, parts
+from setpoint.app.node_certificates import CLIENT, SERVING, NodeCertificate
 from setpoint.app.options import Options, StartError
 from setpoint.app.remote import until_stopped
 from setpoint.app.say import say
 from setpoint.client.client import Client
 from setpoint.client.kubeconfig import Access
+from setpoint.client.transport import TransportError
 from setpoint.client.transports.http import HttpTransport
 from setpoint.kit.clock import RealClock
-
-_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
-_SERVING_SIGNER = "kubernetes.io/kubelet-serving"
-_PATIENCE = 30.0  # seconds for a request to be signed
-_CLIENT_USAGES = ["digital signature", "client auth"]
-_SERVING_USAGES = ["digital signature", "server auth"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,58 +43,44 @@ async def run_joined(joining: JoinOptions, stop: asyncio.Event) -> None:
     """Join and work until `stop` is set; raises StartError."""
     if not joining.ca_file.is_file():
         raise StartError(f"CA file {joining.ca_file} is not there")
-    directory = joining.options.data_dir / "joined" / joining.name
+    directory, clock = joining.options.data_dir / "joined" / joining.name, RealClock()
     address = _own_address(joining.server)
-    subject = Subject(identities.node_user(joining.name), (identities.NODES,), (joining.name, address))
-    identity = await _certificate(directory / "client", joining, Subject(subject.name, subject.groups), None)
-    serving = await _certificate(directory / "serving", joining, subject, identity)
-    client, transport = _connect(joining, identity)
+    user, groups = identities.node_user(joining.name), (identities.NODES,)
+    identity = NodeCertificate(directory / "client", CLIENT, Subject(user, groups), clock)
+    serving = NodeCertificate(directory / "serving", SERVING, Subject(user, groups, (joining.name, address)), clock)
+    await _ensure(identity, joining, None)
+    await _ensure(serving, joining, identity.pair)
+    client, transport = _connect(joining, identity.pair)
     agent = parts.node_agent(
-        joining.options, joining.name, serving, joining.ca_file, joining.server, client, RealClock(), address=address
+        joining.options, joining.name, serving.pair, joining.ca_file, joining.server, client, clock, address=address
     )
+
+    async def present() -> None:
+        """What is done with a new serving certificate is the agent's: it looks for it."""
+
+    loops: dict[str, Callable[[], Awaitable[None]]] = {
+        joining.name: agent.run,
+        "client certificate": lambda: identity.rotate(lambda: client, transport.renew),
+        "serving certificate": lambda: serving.rotate(lambda: client, present),
+    }
     say(f"node {joining.name} joins {joining.server}")
     try:
-        await until_stopped(stop, {joining.name: agent.run})
+        await until_stopped(stop, loops)
     finally:
         await transport.close()
 
 
-async def _certificate(place: Path, joining: JoinOptions, subject: Subject, identity: KeyPair | None) -> KeyPair:
-    """The certificate kept at `place`, or a new one that the cluster signs."""
-    pair = KeyPair(place.with_suffix(".crt"), place.with_suffix(".key"))
-    if pair.certificate.exists() and pair.key.exists():
-        return pair
-    request, key = new_request(subject)
+async def _ensure(certificate: NodeCertificate, joining: JoinOptions, identity: KeyPair | None) -> None:
+    """Have a certificate: the one that is kept, or a new one that the cluster signs."""
+    if certificate.usable:
+        return
     client, transport = _connect(joining, identity)
     try:
-        certificate = await _signed(client, request, serving=identity is not None)
+        await certificate.obtain(client)
+    except (StatusError, TransportError) as error:
+        raise StartError(f"{joining.server} gives no certificate: {error}") from error
     finally:
         await transport.close()
-    write_private(pair.key, key)
-    write_private(pair.certificate, certificate, mode=0o644)
-    return pair
-
-
-async def _signed(client: Client, request: bytes, *, serving: bool) -> bytes:
-    body = {
-        "metadata": {"generateName": "node-csr-"},
-        "spec": {
-            "request": base64.b64encode(request).decode(),
-            "signerName": _SERVING_SIGNER if serving else _CLIENT_SIGNER,
-            "usages": _SERVING_USAGES if serving else _CLIENT_USAGES,
-        },
-    }
-    name = (await client.create(CERTIFICATESIGNINGREQUESTS, body)).metadata.name
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + _PATIENCE
-    while loop.time() < deadline:
-        status = (await client.get(CERTIFICATESIGNINGREQUESTS, name)).status
-        if status.certificate:
-            return base64.b64decode(status.certificate)
-        if any(condition.type in ("Denied", "Failed") for condition in status.conditions):
-            break
-        await asyncio.sleep(0.1)
-    raise StartError(f"the certificate request {name} was not signed: see `kubectl describe csr {name}`")
 
 
 def _connect(joining: JoinOptions, identity: KeyPair | None) -> tuple[Client, HttpTransport]:

@@ -68,9 +68,9 @@ def signer(authority: Authority) -> Signer:
         return Requested(name, groups, names["dns"], names["ip"], names["email"], names["uri"])
 
     def expires(pem: bytes) -> float:
-        from setpoint.apiserver import signing
+        from setpoint.apiserver.signing import lifetime
 
-        return signing.expires(pem)
+        return lifetime(pem)[1]
 
     return Signer(read, authority.sign_request, expires)
 

@@ -46,6 +46,10 @@ class HttpTransport:
         with _reaching():
             return _Stream(await self._send(request, aiohttp.ClientTimeout(None, sock_connect=CONNECT_SECONDS)))
 
+    async def renew(self) -> None:
+        """Read the identity's files anew: every connection is made again, so that none goes on by an old certificate."""
+        await self.close()
+
     async def close(self) -> None:
         """Close every connection; calls under way fail with TransportError."""
         if self._session is not None:

@@ -5,11 +5,14 @@ server.
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from setpoint.kit.clock import Clock
+from setpoint.kit.logs import get_logger
 from setpoint.node.options import AgentOptions
 from setpoint.node.server import logs, pods, stats
 from setpoint.node.server.keys import AGENT
@@ -17,6 +20,9 @@ from setpoint.node.server.streams import attach, exec_
 
 if TYPE_CHECKING:
     from setpoint.node.agent import Agent
+
+log = get_logger("node.server")
+_LOOK_AGAIN = 60.0  # seconds between two looks at the certificate's file
 
 
 def make_app(agent: Agent, options: AgentOptions) -> web.Application:
@@ -58,13 +64,35 @@ def only_for(client_name: str) -> Middleware:
     return check
 
 
-def tls_context(options: AgentOptions) -> ssl.SSLContext:
-    assert options.serving_certificate is not None  # noqa: S101  # the agent serves only with one
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(options.ca) if options.ca else None)
-    context.load_cert_chain(options.serving_certificate, options.serving_key)
-    context.verify_mode = ssl.CERT_REQUIRED
-    context.set_alpn_protocols(["http/1.1"])
-    return context
+class Serving:
+    """The port's TLS, by the certificate in its file: a new one there (they are renewed before they end) is taken up."""
+
+    def __init__(self, certificate: Path, options: AgentOptions) -> None:
+        self._certificate = certificate
+        self._key = options.serving_key
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(options.ca) if options.ca else None)
+        self.context.verify_mode = ssl.CERT_REQUIRED
+        self.context.set_alpn_protocols(["http/1.1"])
+        self._loaded = 0
+        self.reload()
+
+    def reload(self) -> bool:
+        """Load what is in the files, if it is new; connections that are open go on as they began."""
+        written = self._certificate.stat().st_mtime_ns
+        if written == self._loaded:
+            return False
+        self.context.load_cert_chain(self._certificate, self._key)
+        self._loaded = written
+        return True
+
+    async def follow(self, clock: Clock) -> None:
+        """Look every minute, for ever."""
+        while True:
+            await clock.sleep(_LOOK_AGAIN)
+            try:
+                self.reload()
+            except OSError as error:  # between the two files' writes they may not fit
+                log.warning("the serving certificate could not be loaded", error=str(error))
 
 
 async def healthz(_: web.Request) -> web.Response:

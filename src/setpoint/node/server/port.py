@@ -43,14 +43,18 @@ class NodeServer:
     async def _serve(self, bound: socket.socket) -> None:
         from aiohttp import web
 
-        from setpoint.node.server.app import make_app, tls_context
+        from setpoint.node.server.app import Serving, make_app
 
+        certificate = self._options.serving_certificate
+        if certificate is None:
+            raise RuntimeError("the agent serves only with a certificate")
+        serving = Serving(certificate, self._options)
         app = make_app(self._agent, self._options)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
         try:
             await runner.setup()
-            await web.SockSite(runner, bound, ssl_context=tls_context(self._options)).start()
-            await asyncio.Event().wait()
+            await web.SockSite(runner, bound, ssl_context=serving.context).start()
+            await serving.follow(self._agent.clock)
         finally:
             await runner.cleanup()
 
