@@ -42,10 +42,13 @@ class Objects:
 
     async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         """The object, None if there is none."""
-        try:
-            record = await self._store.get(f"{group_resource}/{namespace}/{name}" if namespace else f"{group_resource}/{name}")
-        except NotFound:
-            return None
+        key = f"{group_resource}/{namespace}/{name}" if namespace else f"{group_resource}/{name}"
+        record = self._store.known(key)
+        if record is None:
+            try:
+                record = await self._store.get(key)
+            except NotFound:
+                return None
         found: dict[str, Any] = orjson.loads(record.value)
         return found
 

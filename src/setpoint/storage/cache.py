@@ -156,6 +156,9 @@ class Cache:
         return (now.revision if now is not None else 0) == revision
 
     async def wait_for(self, revision: int, seconds: float) -> bool:
+        if revision > self._index.revision:
+            with suppress(StoreError):
+                await self._upstream.latest()  # so that a remote store's watch is made to tell how far it is
         return await self._progress.wait(revision, seconds)
 
     async def _reach(self, revision: int) -> None:
@@ -173,6 +176,9 @@ class Cache:
         if found is None:
             raise NotFound(key)
         return found
+
+    def known(self, key: str) -> Record | None:
+        return self._index.get(key)
 
     async def head(self, key: str) -> Record | None:
         return self._index.get(key)

@@ -185,6 +185,9 @@ class LocalStore:
             raise NotFound(key)
         return found
 
+    def known(self, key: str) -> Record | None:
+        return self._index.get(key)
+
     async def head(self, key: str) -> Record | None:
         pending = self._heads.get(key)
         return pending[0].record if pending is not None else self._index.get(key)

@@ -205,6 +205,11 @@ class Store(Protocol):
     async def get(self, key: str, *, revision: int = 0) -> Record:
         """The object now (revision 0) or as of `revision`; raises NotFound, Compacted, Future."""
 
+    def known(self, key: str) -> Record | None:
+        """The object as it is shown here, at no cost. On a remote store other servers' newest writes may be missing: for what
+        Kubernetes would ask an informer.
+        """
+
     async def head(self, key: str) -> Record | None:
         """The object as the next write will find it."""
 

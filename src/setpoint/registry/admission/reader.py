@@ -22,6 +22,9 @@ class Reader(Protocol):
 class StoreReader:
     """Reads the store; what has been decoded once is kept while it does not change.
 
+    As Kubernetes' admission reads informers, so this reads what is known here: other servers' writes of the last moment may be
+    missing, but an object that is not known here is asked for before it is said not to be there.
+
     Namespaces, service accounts and priority classes are asked for with every pod, so decoding them each time would be the
     larger part of admission's cost.
     """
@@ -32,16 +35,18 @@ class StoreReader:
 
     async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         key = f"{group_resource}/{namespace}/{name}" if namespace else f"{group_resource}/{name}"
-        try:
-            record = await self._store.get(key)
-        except NotFound:
-            self._decoded.pop(key, None)
-            return None
+        record = self._store.known(key)
+        if record is None:
+            try:
+                record = await self._store.get(key)
+            except NotFound:
+                self._decoded.pop(key, None)
+                return None
         return self._object(record)
 
     async def list(self, group_resource: str, namespace: str = "") -> Sequence[Mapping[str, Any]]:
         prefix = f"{group_resource}/{namespace}/" if namespace else f"{group_resource}/"
-        page = await self._store.list(prefix)
+        page = await self._store.list(prefix, revision=self._store.revision)
         return [self._object(record) for record in page.records]
 
     async def replace(self, group_resource: str, namespace: str, name: str, obj: Mapping[str, Any]) -> bool:
