@@ -10,7 +10,14 @@ from pathlib import Path
 
 from setpoint.testing.real import Cluster, Kubectl, eventually
 
-TOKEN = "a-token-for-this-test"
+TOKEN = "abcdef.0123456789abcdef"
+SECRET = """
+apiVersion: v1
+kind: Secret
+type: bootstrap.kubernetes.io/token
+metadata: {name: bootstrap-token-abcdef, namespace: kube-system}
+stringData: {token-id: abcdef, token-secret: 0123456789abcdef, usage-bootstrap-authentication: "true"}
+"""
 
 
 def join(cluster: Cluster, directory: Path, token: str) -> subprocess.Popen[bytes]:
@@ -21,11 +28,12 @@ def join(cluster: Cluster, directory: Path, token: str) -> subprocess.Popen[byte
 
 
 def test_a_machine_joins_runs_pods_and_comes_back(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens.csv"
-    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
-    tokens.chmod(0o600)
-    cluster = make_cluster("--nodes", "0", "--token-auth-file", str(tokens))
+    cluster = make_cluster("--nodes", "0")
     kubectl = Kubectl(cluster.kubeconfig, tmp_path)
+    secret = tmp_path / "token.yaml"
+    secret.write_text(SECRET)
+    kubectl("apply", "-f", str(secret))
+    eventually(lambda: kubectl.run("get", "clusterrolebinding", "setpoint:kubelet-bootstrap").returncode == 0, seconds=20)
 
     def ready() -> bool:
         return kubectl.run("get", "node", "far").stdout.split()[6:7] == ["Ready"]
@@ -34,7 +42,7 @@ def test_a_machine_joins_runs_pods_and_comes_back(make_cluster: Callable[..., Cl
     try:
         eventually(ready, seconds=40)
         requests = kubectl("get", "csr", "--no-headers").splitlines()
-        assert sorted(line.split()[3] for line in requests) == ["admin", "system:node:far"]
+        assert sorted(line.split()[3] for line in requests) == ["system:bootstrap:abcdef", "system:node:far"]
         assert {line.split()[-1] for line in requests} == {"Approved,Issued"}
         kubectl("run", "p", "--image=demo", "--command", "--", "sh", "-c", "echo from afar; exec sleep 100")
         kubectl("wait", "pod/p", "--for=condition=Ready", "--timeout=30s")
