@@ -45,6 +45,7 @@ soak torture: $(STAMP) bytecode  ## what takes longer: all seeds of the converge
 	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden
 	SETPOINT_BOUNDS=full SETPOINT_SOAK=1200 $(BIN)/python -m pytest -s --timeout 3600 tests/bounds
 	SETPOINT_FUZZ=500 SETPOINT_MANY=50 $(BIN)/python -m pytest tests/fuzz tests/many
+	SETPOINT_TORTURE=300 SETPOINT_HISTORIES=100 $(BIN)/python -m pytest --timeout 7200 tests/torture
 	SETPOINT_ETCD_ROUNDS=20 $(BIN)/python -m pytest --timeout 1200 tests/storage/etcd
 	SETPOINT_EXAMPLES=all $(BIN)/python -m pytest tests/e2e/test_operators.py
 	SETPOINT_KUBECTL=$$(scripts/old_kubectl.sh $(VENV)) SETPOINT_TRANSCRIPTS=transcripts-1.20 \

@@ -2,7 +2,7 @@
 # Install the Debian packages that tests or benchmarks use, where we may; say what is missing where we may not.
 set -euo pipefail
 case "${1:-test}" in
-  test) wanted=(bwrap:bubblewrap etcd:etcd-server) ;;
+  test) wanted=(bwrap:bubblewrap etcd:etcd-server strace:strace) ;;
   bench) wanted=(wrk:wrk hyperfine:hyperfine bwrap:bubblewrap etcd:etcd-server) ;;
   *) echo "usage: $0 test|bench" >&2; exit 2 ;;
 esac
