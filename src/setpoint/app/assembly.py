@@ -31,14 +31,20 @@ from setpoint.registry.admission.default import default_chain
 from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.registry.table import minors
-from setpoint.storage.protocol import Diagnosed, NotFound, Store
+from setpoint.storage.protocol import Diagnosed, NotFound, Record, Store
+
+_MOST_DECODED = 1024  # objects that are kept; then all are forgotten, and those in use come back
 
 
 class Objects:
-    """Current objects as plain JSON, for whoever needs to look one up: tokens, admission, the kubelet proxy."""
+    """Current objects as plain JSON, for whoever needs to look one up: tokens, admission, the kubelet proxy.
+
+    What was decoded is kept as long as it is current, and shared: tokens ask for the same few objects with every request.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._decoded: dict[str, tuple[Record, Mapping[str, Any]]] = {}
 
     async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         """The object, None if there is none."""
@@ -48,8 +54,15 @@ class Objects:
             try:
                 record = await self._store.get(key)
             except NotFound:
+                self._decoded.pop(key, None)
                 return None
+        held = self._decoded.get(key)
+        if held is not None and held[0] is record:
+            return held[1]
         found: dict[str, Any] = orjson.loads(record.value)
+        if len(self._decoded) >= _MOST_DECODED:
+            self._decoded.clear()
+        self._decoded[key] = (record, found)
         return found
 
 
