@@ -243,9 +243,6 @@ class Pipeline:
     async def _authorized(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
         if self.authorizer is not None:
             await self.authorizer.authorize(request, info)
-            if self.audit is not None:
-                request.annotations.setdefault("authorization.k8s.io/decision", "allow")
-                request.annotations.setdefault("authorization.k8s.io/reason", "")
         if self.aggregated and (elsewhere := self._elsewhere(info)) is not None:
             return await elsewhere(request)
         if not info.is_resource or not self.router.knows(info.group):

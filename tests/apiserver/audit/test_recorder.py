@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from setpoint.api.machinery.schema import trees
-from setpoint.api.machinery.status import unauthorized
+from setpoint.api.machinery.status import forbidden_object, unauthorized
 from setpoint.api.machinery.user import ADMIN, ANONYMOUS, UserInfo
 from setpoint.apiserver import answers
 from setpoint.apiserver.audit.policy import Policy
@@ -15,13 +15,29 @@ from setpoint.apiserver.audit.recorder import Recorder, source_addresses
 from setpoint.apiserver.authorization.assembly import Authorization
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Request, Response
-from setpoint.apiserver.routing import parse
+from setpoint.apiserver.routing import RequestInfo, parse
 from setpoint.kit.clock import VirtualClock
 from setpoint.registry.table import RESOURCES
 from setpoint.storage.backends.memory import memory_store
 
 CONFIGMAPS = "/api/v1/namespaces/d/configmaps"
 SECRETS = "/api/v1/namespaces/d/secrets"
+
+
+class Door:
+    """Lets in who has proved an identity, and says why."""
+
+    async def authorize(self, request: Request, info: RequestInfo) -> None:
+        info.decision = await self.decide(request.user, info)
+        if not info.decision.allowed:
+            raise forbidden_object("", info.resource, info.name, "no rule")
+
+    async def decide(self, user: UserInfo, info: RequestInfo) -> Decision:
+        allowed = "system:authenticated" in user.groups
+        return Decision(allowed, "by some rule" if allowed else "by none")
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        return Rules()
 
 
 class Rig:
@@ -91,7 +107,7 @@ async def test_an_event_has_kubernetes_shape(rig: Rig) -> None:
         "responseStatus": {"metadata": {}, "code": 201},
         "requestReceivedTimestamp": received,
         "stageTimestamp": stamped,
-        "annotations": {"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": ""},
+        "annotations": {"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": "by some rule"},
     }
     assert received.endswith(".000000Z")
     assert line.endswith(b"}\n")
@@ -159,6 +175,7 @@ async def test_refusals_say_why(rig: Rig) -> None:
     await rig(f"GET {CONFIGMAPS}", user=ANONYMOUS)
     [event] = rig.events()
     assert event["responseStatus"]["reason"] == "Forbidden"
+    assert event["annotations"] == {"authorization.k8s.io/decision": "forbid", "authorization.k8s.io/reason": "by none"}
     assert event["user"] == {"username": "system:anonymous", "groups": ["system:unauthenticated"]}
 
 

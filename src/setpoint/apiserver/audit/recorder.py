@@ -38,8 +38,7 @@ _MOST_AGENT = 1024  # characters of a User-Agent
 _LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 _CLOSED_EARLY = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
 _STATUS_FIELDS = ("status", "message", "reason", "details")
-_DENIED = "forbid"
-_DECISION = "authorization.k8s.io/decision"
+_DECISION, _REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
 
 Decode = Callable[[Request, RequestInfo], Any]
 
@@ -161,6 +160,11 @@ class _Record:
     def answered(self, response: Response) -> None:
         """Take in what is known once the answer begins; record that it began, where it goes on for long."""
         request, info, event = self._request, self._info, self.event
+        if (decision := info.decision) is not None:
+            failed = bool(decision.error) and not decision.allowed
+            if not failed:
+                request.annotations[_DECISION] = "allow" if decision.allowed else "forbid"
+            request.annotations[_REASON] = "internal error" if failed else decision.reason
         if request.impersonated is not None:
             event["impersonatedUser"] = _user(request.impersonated.user)
             if request.impersonated.constraint:
@@ -173,7 +177,8 @@ class _Record:
 
     def _was_read(self, response: Response) -> bool:
         """Whether the handler came to read the body."""
-        return response.status != 429 and self._request.annotations.get(_DECISION) != _DENIED
+        decision = self._info.decision
+        return response.status != 429 and (decision is None or decision.allowed)
 
     def _take_body(self) -> None:
         """The body of a write: what it is called at every level, the whole of it where the policy says so."""
