@@ -12,7 +12,7 @@ from setpoint.api.machinery.user import ADMIN, ANONYMOUS, UserInfo
 from setpoint.apiserver import answers
 from setpoint.apiserver.audit.policy import Policy
 from setpoint.apiserver.audit.recorder import Recorder, source_addresses
-from setpoint.apiserver.authorization.assembly import Authorization
+from setpoint.apiserver.authorization.decision import Decision, Rules
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo, parse
@@ -81,7 +81,7 @@ async def rig() -> AsyncIterator[Rig]:
     clock = VirtualClock()
     store = memory_store(clock)
     await store.open()
-    yield Rig(Pipeline(RESOURCES, store, clock, schemas=trees.load(), authorizer=Authorization(store, clock).door))
+    yield Rig(Pipeline(RESOURCES, store, clock, schemas=trees.load(), authorizer=Door()))
     await store.close()
 
 
