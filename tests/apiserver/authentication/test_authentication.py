@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import hmac
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,11 +9,13 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
-from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.authentication import Anonymous, Authentication
 from setpoint.apiserver.authentication.certificates import peer_of
+from setpoint.apiserver.authentication.legacy_tokens import LegacyClaims, sign
 from setpoint.apiserver.authentication.rejected import Rejected
 from setpoint.apiserver.authentication.service_accounts import ISSUER, Bound, ServiceAccountTokens
 from setpoint.apiserver.authentication.signing_key import SigningKey
@@ -42,9 +46,14 @@ def objects() -> Objects:
     return objects
 
 
+@pytest.fixture(scope="module")
+def key(tmp_path_factory: pytest.TempPathFactory) -> SigningKey:
+    return SigningKey(tmp_path_factory.mktemp("key"))
+
+
 @pytest.fixture
-def tokens(tmp_path: Path, objects: Objects, clock: VirtualClock) -> ServiceAccountTokens:
-    return ServiceAccountTokens(SigningKey(tmp_path), objects, clock)
+def tokens(key: SigningKey, objects: Objects, clock: VirtualClock) -> ServiceAccountTokens:
+    return ServiceAccountTokens(key, objects, clock)
 
 
 async def test_no_credential_is_the_anonymous_user() -> None:
@@ -165,3 +174,86 @@ async def test_forged_tokens_are_refused(tokens: ServiceAccountTokens) -> None:
     assert await tokens.user_of(jwt.encode(claims, other, algorithm="ES256")) is None
     assert await tokens.user_of(jwt.encode(claims, "", algorithm="none")) is None
     assert await tokens.user_of("a.b.c") is None
+
+
+async def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(tokens: ServiceAccountTokens) -> None:
+    token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=600)
+    claims = token.split(".")[1]
+    public = tokens.key.public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    for algorithm, digest in (("HS256", "sha256"), ("HS512", "sha512")):
+        header = _part(b'{"alg":"%s","typ":"JWT","kid":"%s"}' % (algorithm.encode(), tokens.key.id.encode()))
+        signed = f"{header}.{claims}"
+        for key in (public, public.strip(), b""):
+            forged = f"{signed}.{_part(hmac.new(key, signed.encode(), digest).digest())}"
+            assert await tokens.user_of(forged) is None
+
+
+@pytest.mark.parametrize(
+    "claims", [{}, {"kubernetes.io": {}}, {"kubernetes.io": "x"}, {"kubernetes.io": {"namespace": "ns1"}}, {"aud": 7}]
+)
+async def test_a_signed_token_without_the_claims_of_an_account_is_nobodys(
+    tokens: ServiceAccountTokens, claims: dict[str, Any]
+) -> None:
+    """Whatever else the key ever signs must not become an account."""
+    token = jwt.encode({"iss": ISSUER, "exp": 4_000_000_000, **claims}, tokens.key.private, algorithm="RS256")
+    assert await tokens.user_of(token) is None
+
+
+async def test_a_token_of_a_secret_is_good_while_the_secret_holds_it(tokens: ServiceAccountTokens, objects: Objects) -> None:
+    token = sign(tokens.key, LegacyClaims("ns1", "builder", "u-sa", "s"))
+    assert await void(tokens, token) == "service account token has been invalidated"
+    held = {"metadata": {"name": "s", "uid": "u-s"}, "data": {"token": base64.b64encode(token.encode()).decode()}}
+    objects.held["secrets", "ns1", "s"] = held
+    user = await tokens.user_of(token)
+    assert user is not None
+    assert (user.name, user.extra) == ("system:serviceaccount:ns1:builder", {})
+    with pytest.raises(Rejected, match="invalid for the target audiences"):
+        await tokens.user_for(token, ["vault"])
+    objects.held["secrets", "ns1", "s"] = {**held, "data": {"token": "b3RoZXI="}}
+    assert await void(tokens, token) == "service account token does not match server's copy"
+    objects.held["secrets", "ns1", "s"] = {**held, "metadata": {**held["metadata"], "deletionTimestamp": "2020-01-01T00:00:00Z"}}
+    assert await void(tokens, token) == "service account token has been invalidated"
+
+
+async def test_a_pods_node_is_told_and_not_needed(tokens: ServiceAccountTokens, objects: Objects) -> None:
+    objects.held["pods", "ns1", "p"] = {"metadata": {"name": "p", "uid": "u-pod"}}
+    bound = [Bound("Pod", "p", "u-pod"), Bound("Node", "n", "")]
+    token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=600, bound=bound)
+    user = await tokens.user_of(token)
+    assert user is not None
+    assert user.extra["authentication.kubernetes.io/node-name"] == ("n",)
+    assert "authentication.kubernetes.io/node-uid" not in user.extra
+
+
+async def test_browsers_send_their_token_as_a_websocket_protocol() -> None:
+    authentication = Authentication([StaticTokens({"t": UserInfo("jane")})])
+    word = f"base64url.bearer.authorization.k8s.io.{_part(b't')}"
+    headers = {"upgrade": "websocket", "sec-websocket-protocol": f"{word}, v5.channel.k8s.io"}
+    assert (await authentication.authenticate("/", headers, None)).name == "jane"
+    alone = {"upgrade": "websocket", "sec-websocket-protocol": word}
+    assert (await authentication.authenticate("/", alone, None)).name == "system:anonymous"
+
+
+async def test_the_anonymous_user_may_be_kept_out_or_let_in_to_some_paths() -> None:
+    for anonymous, path, code in (
+        (Anonymous(False), "/healthz", 401),
+        (Anonymous(True, frozenset({"/healthz"})), "/healthz", 200),
+        (Anonymous(True, frozenset({"/healthz"})), "/api", 401),
+    ):
+        try:
+            found = (await Authentication([], anonymous=anonymous).authenticate(path, {}, None)).name
+        except StatusError as refusal:
+            found = str(refusal.code)
+        assert found == ("system:anonymous" if code == 200 else str(code))
+
+
+async def test_a_certificate_ends_in_time_even_on_an_open_connection() -> None:
+    peer = peer_of({"subject": ((("commonName", "root"),),), "notAfter": "Jan  1 00:00:00 2026 GMT"}, b"der")
+    before = Authentication([], now=lambda: peer.not_after - 1)
+    assert (await before.authenticate("/", {}, peer)).name == "root"
+    with pytest.raises(StatusError):
+        await Authentication([], now=lambda: peer.not_after + 1).authenticate("/", {}, peer)
+
+
+def _part(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")

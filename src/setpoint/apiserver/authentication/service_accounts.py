@@ -50,6 +50,7 @@ class Verified(Struct, frozen=True):
     user: UserInfo
     audiences: tuple[str, ...]
     not_before: float
+    issued: float
     expires: float
     bound: tuple[tuple[str, str, str, str], ...]  # resource, namespace, name and uid of what it needs, the account first
     legacy: bool = False
@@ -153,6 +154,8 @@ class ServiceAccountTokens:
             raise Rejected("service account token has expired")
         if now + _SKEW < verified.not_before:
             raise Rejected("service account token is not valid yet")
+        if now + _SKEW < verified.issued:
+            raise Rejected("service account token is issued in the future")
 
     async def _check_alive(self, resource: str, namespace: str, name: str, uid: str) -> None:
         found = await self._objects.find(resource, namespace, name)
@@ -160,14 +163,13 @@ class ServiceAccountTokens:
         if found is None:
             raise Rejected(f'serviceaccounts "{name}" not found' if account else _INVALIDATED)
         metadata = found["metadata"]
-        deleted = metadata.get("deletionTimestamp")
-        if deleted and parse_rfc3339(deleted) + _DELETION_LEEWAY <= self._clock.now():
-            raise Rejected(f"service account {namespace}/{name} has been deleted" if account else _INVALIDATED)
         if metadata["uid"] != uid:
-            kind = resource.removesuffix("s")
-            of = "service account UID" if account else f"{kind} UID" if kind != "secret" else "secret UID"
+            kind = "service account" if account else resource.removesuffix("s")
             claim = "claim" if account else f"service account {kind} ref claim"
-            raise Rejected(f"{of} ({metadata['uid']}) does not match {claim} ({uid})")
+            raise Rejected(f"{kind} UID ({metadata['uid']}) does not match {claim} ({uid})")
+        deleted = metadata.get("deletionTimestamp")
+        if deleted and parse_rfc3339(deleted) + _DELETION_LEEWAY < self._clock.now():
+            raise Rejected(f"service account {namespace}/{name} has been deleted" if account else _INVALIDATED)
 
     async def _check_legacy(self, token: str, verified: Verified) -> None:
         """A token of a Secret is good as long as the Secret holds it and the account is there."""
@@ -193,13 +195,16 @@ def _bound(claims: Mapping[str, Any]) -> Verified:
         if held is not None and not (resource == "nodes" and "pod" in private):  # a pod's node is only told
             bound.append((resource, scope, held["name"], held["uid"]))
     user = _user(namespace, account["name"], account["uid"], _extra(private, str(claims.get("jti", ""))))
-    return Verified(user, tuple(claims.get("aud") or ()), float(claims.get("nbf", 0)), float(claims["exp"]), tuple(bound))
+    audience = claims.get("aud") or ()
+    audiences = (audience,) if isinstance(audience, str) else tuple(audience)
+    begins, issued = float(claims.get("nbf", 0)), float(claims.get("iat", 0))
+    return Verified(user, audiences, begins, issued, float(claims["exp"]), tuple(bound))
 
 
 def _legacy(claims: Mapping[str, Any]) -> Verified:
     held = legacy_tokens.read(claims)
     bound = (("serviceaccounts", held.namespace, held.account, held.uid), ("secrets", held.namespace, held.secret, ""))
-    return Verified(_user(held.namespace, held.account, held.uid, {}), (), 0.0, 0.0, bound, legacy=True)
+    return Verified(_user(held.namespace, held.account, held.uid, {}), (), 0.0, 0.0, 0.0, bound, legacy=True)
 
 
 def _user(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ...]]) -> UserInfo:

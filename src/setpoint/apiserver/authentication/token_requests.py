@@ -61,14 +61,17 @@ class TokenRequests:
         if name not in ("", owner["name"]):
             error = invalid("metadata.name", name, "must match the service account name if specified")
             raise invalid_object(GROUP, KIND, owner["name"], [error])
+        if (uid := metadata.get("uid", "")) not in ("", owner["uid"]):
+            why = f"the UID in the token request ({uid}) does not match the UID of the service account ({owner['uid']})"
+            raise conflict(GROUP, KIND, owner["name"], why)
 
     async def _bound(self, reference: Mapping[str, Any] | None, owner: Mapping[str, Any]) -> list[Bound]:
         """What the token lives with: the object named, and of a pod its node."""
         if not reference:
             return []
         kind, version, name = (reference.get(key, "") for key in ("kind", "apiVersion", "name"))
-        if kind not in _BINDABLE or version != "v1":
-            group, _, short = version.rpartition("/")
+        group, _, short = version.rpartition("/")
+        if kind not in _BINDABLE or group:
             raise bad_request(f"cannot bind token to object of type {group}/{short}, Kind={kind}")
         found = await self._objects.find(_BINDABLE[kind], "" if kind == "Node" else owner["namespace"], name)
         if found is None:
