@@ -11,14 +11,17 @@ import asyncio
 import os
 import random
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+
+import pytest
 
 from setpoint.client.kubeconfig import load
 from setpoint.client.transports.http import HttpTransport
 from setpoint.kit.tasks import Tasks
 from setpoint.storage.backends.sqlite_files import FILE
+from setpoint.testing import etcd as real
 from setpoint.testing.consistency import History, OfServer, Workload, check
 from setpoint.testing.real import Cluster
 
@@ -38,10 +41,22 @@ async def clients(cluster: Cluster, count: int) -> AsyncIterator[list[OfServer]]
         yield [OfServer(transport, alone=False) for transport in transports]
 
 
-async def test_kill_server(tmp_path: Path) -> None:
+@pytest.fixture(params=["sqlite", "etcd"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """What `--store` takes; a real etcd for the long form only."""
+    if request.param == "sqlite":
+        yield "sqlite"
+        return
+    if "SETPOINT_TORTURE" not in os.environ or not real.ETCD:
+        pytest.skip("only with SETPOINT_TORTURE, and where etcd is installed")
+    with real.running(tmp_path / "etcd", 1) as etcd:
+        yield etcd.store
+
+
+async def test_kill_server(store: str, tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     rng = random.Random(seed)  # noqa: S311  predictable on purpose
-    cluster = Cluster(tmp_path / "data", ["--nodes", "0", "--port", "0"])
+    cluster = Cluster(tmp_path / "data", ["--nodes", "0", "--port", "0", "--store", store])
     history = History()
     try:
         await asyncio.to_thread(cluster.start)
@@ -51,7 +66,12 @@ async def test_kill_server(tmp_path: Path) -> None:
         await asyncio.to_thread(cluster.stop)
     assert check(history) == [], f"seed {seed}"
     assert sum(each.outcome == "done" for each in history.operations) > 5 * KILLS
-    with sqlite3.connect(tmp_path / "data" / "store" / FILE) as connection:
+    if store == "sqlite":
+        check_integrity(tmp_path / "data" / "store" / FILE)
+
+
+def check_integrity(database: Path) -> None:
+    with sqlite3.connect(database) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()
 

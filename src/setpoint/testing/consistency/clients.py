@@ -162,8 +162,8 @@ def _seen(event: Event) -> Seen:
 
 
 class OfServer:
-    """Calls an API server. Keys are `configmaps/<namespace>/<name>`; objects whose names begin with `kube-` are not ours, and
-    where there are such (not `alone`) what pages say of the rest is not recorded.
+    """Calls an API server. Keys are `configmaps/<namespace>/x…`; objects with other names are not ours, and where there are such
+    (not `alone`) what pages say of the rest is not recorded.
     """
 
     def __init__(self, transport: Transport, *, alone: bool = True) -> None:
@@ -216,7 +216,7 @@ class OfServer:
             raise Broken(expired=answer.status == 410)
         found = orjson.loads(answer.body)
         meta = found["metadata"]
-        ours = [_object(item) for item in found["items"] if not item["metadata"]["name"].startswith("kube-")]
+        ours = [_object(item) for item in found["items"] if _ours(item["metadata"])]
         remaining = meta.get("remainingItemCount", -1) if self._alone else -1
         return Part(ours, int(meta["resourceVersion"]), meta.get("continue", ""), remaining)
 
@@ -252,13 +252,17 @@ class _ServerFeed:
                 raise Broken(expired=event["object"].get("code") == 410)
             meta = event["object"]["metadata"]
             until = int(meta["resourceVersion"])
-            if event["type"] == "BOOKMARK" or meta["name"].startswith("kube-"):
+            if event["type"] == "BOOKMARK" or not _ours(meta):
                 continue
             version = _object(event["object"])
             if event["type"] == "DELETED":
                 version = Version(version.key, version.revision, "", version.life)
             told.append(Seen(event["type"], version))
         return told, until
+
+
+def _ours(meta: dict[str, Any]) -> bool:
+    return str(meta["name"]).startswith("x")
 
 
 def _path(key: str) -> str:
