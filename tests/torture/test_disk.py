@@ -119,6 +119,8 @@ async def refuses_and_recovers(door: Door, make_room: Callable[[], None]) -> Non
     told = (await door.ask("GET", "/readyz")).body.decode()
     assert "[-]etcd failed: reason withheld" in told
     assert "[-]etcd-readiness failed" in told
+    [condition] = orjson.loads((await door.ask("GET", "/api/v1/componentstatuses/etcd-0")).body)["conditions"]
+    assert condition["status"] == "False"
     assert (await door.ask("GET", f"{CONFIG_MAPS}/before")).status == 200
     listed = {item["metadata"]["name"] for item in orjson.loads((await door.ask("GET", CONFIG_MAPS)).body)["items"]}
     made = {f"refused-{number}" for number, each in enumerate(refused) if each.status == 201}

@@ -14,7 +14,10 @@ _PARTS = ("scheduler", "controller-manager", "etcd-0")
 
 
 async def handle(call: Call) -> Response:
-    """They run in this process or are watched by whoever runs them: as long as this server answers they are healthy."""
+    """They run in this process or are watched by whoever runs them: while this server answers they are healthy, but for the store,
+    which says itself how it is.
+    """
+    trouble = call.pipeline.health.checks("/readyz")["etcd"]()
     call.form = accepted(call.request, ("Table",))
     names: tuple[str, ...] = _PARTS
     if call.info.name:
@@ -24,12 +27,17 @@ async def handle(call: Call) -> Response:
     if call.form.kind == "Table":
         from setpoint.apiserver import tables
 
-        return answers.value_answer(call, tables.of_objects(call, tables.layout_of(call), [*map(_part, names)], {}))
+        return answers.value_answer(
+            call, tables.of_objects(call, tables.layout_of(call), [_part(name, trouble) for name in names], {})
+        )
     if call.info.name:
-        return answers.value_answer(call, {"kind": "ComponentStatus", "apiVersion": "v1", **_part(call.info.name)})
-    items = [_part(name) for name in _PARTS]
+        return answers.value_answer(call, {"kind": "ComponentStatus", "apiVersion": "v1", **_part(call.info.name, trouble)})
+    items = [_part(name, trouble) for name in _PARTS]
     return answers.value_answer(call, {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items})
 
 
-def _part(name: str) -> dict[str, Any]:
-    return {"metadata": {"name": name}, "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]}
+def _part(name: str, trouble: str) -> dict[str, Any]:
+    condition = {"type": "Healthy", "status": "True", "message": "ok"}
+    if trouble and name.startswith("etcd"):
+        condition = {"type": "Healthy", "status": "False", "message": trouble, "error": trouble}
+    return {"metadata": {"name": name}, "conditions": [condition]}
