@@ -19,6 +19,7 @@ from setpoint.controllers.cronjob import diff as decision
 from setpoint.controllers.cronjob import missed
 from setpoint.controllers.cronjob.plan import Observed, Plan
 from setpoint.controllers.cronjob.schedule import location, parse
+from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.refusals import is_namespace_terminating
 from setpoint.kit.clock import Clock, rfc3339
 
@@ -42,10 +43,14 @@ class CronJobReconciler:
         self._cron_jobs = cron_jobs
         self._jobs = jobs
         self._recorder = recorder
+        self._fresh = Freshness()
 
     def observe(self, key: str) -> Observed | None:
         cron_job = self._cron_jobs.get(key)
         if cron_job is None:
+            self._fresh.forget(key)
+            return None
+        if self._fresh.is_stale(cron_job):
             return None
         jobs = self._jobs.by_index(BY_CONTROLLER, cron_job.metadata.uid)
         return Observed(cron_job, sorted(jobs, key=lambda job: job.metadata.name), self._clock.now())
@@ -156,10 +161,12 @@ class CronJobReconciler:
             },
         }
         try:
-            await self._client.patch(batch_v1.CRONJOBS, meta.name, body, meta.namespace, subresource="status")
+            written = await self._client.patch(batch_v1.CRONJOBS, meta.name, body, meta.namespace, subresource="status")
         except StatusError as error:
             if error.reason != "NotFound":
                 raise
+        else:
+            self._fresh.note(written)
 
 
 def _reference(job: batch_v1.Job) -> core_v1.ObjectReference:

@@ -23,6 +23,7 @@ from setpoint.controllers.daemonset.failures import Failures
 from setpoint.controllers.daemonset.nodes import tolerations
 from setpoint.controllers.daemonset.plan import CreateRevision, Observed, Plan, Renumber
 from setpoint.controllers.daemonset.versions import GENERATION, GENERATION_LABEL
+from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.history import REVISION_LABEL
 from setpoint.controllers.pod_control import PodControl
 from setpoint.controllers.replicaset.template import pod_body
@@ -53,6 +54,7 @@ class DaemonSetReconciler:
         self._expectations = expectations
         self._control = PodControl(client, recorder, expectations)
         self._failures = Failures(clock)
+        self._fresh = Freshness()
         self._pod_claims = Claims(client, apps_v1.DAEMONSETS, core_v1.PODS)
         self._revision_claims = Claims(client, apps_v1.DAEMONSETS, apps_v1.CONTROLLERREVISIONS)
 
@@ -61,6 +63,9 @@ class DaemonSetReconciler:
         if daemon_set is None:
             self._expectations.forget(key)
             self._failures.forget(key)
+            self._fresh.forget(key)
+            return None
+        if self._fresh.is_stale(daemon_set):
             return None
         trusted = self._expectations.satisfied(key)  # asked before the cache is read
         meta = daemon_set.metadata
@@ -145,9 +150,11 @@ class DaemonSetReconciler:
     async def _write_status(self, owner: apps_v1.DaemonSet, new: apps_v1.DaemonSetStatus) -> None:
         meta = owner.metadata
         try:
-            await self._client.patch(
+            written = await self._client.patch(
                 apps_v1.DAEMONSETS, meta.name, status.patch(owner, new), meta.namespace, subresource="status"
             )
         except StatusError as error:
             if error.reason != "NotFound":
                 raise
+        else:
+            self._fresh.note(written)

@@ -17,6 +17,7 @@ from setpoint.client.expectations import Expectations
 from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
+from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.job import conditions, status, tracking
 from setpoint.controllers.job import diff as decision
 from setpoint.controllers.job.backoff import Record
@@ -47,6 +48,7 @@ class JobReconciler:
         self._recorder = recorder
         self._expectations = expectations
         self._untracking = untracking
+        self._fresh = Freshness()
         self._records: dict[str, Record] = {}
         """By the Job's uid, as far as something failed."""
         self._uids: dict[str, str] = {}
@@ -58,6 +60,8 @@ class JobReconciler:
         if job is None or conditions.is_finished(job):
             self._forget(key)
             return None
+        if self._fresh.is_stale(job):
+            return None
         trusted = self._expectations.satisfied(key)  # asked before the cache is read
         meta = job.metadata
         values = (meta.uid, orphans_of(meta.namespace))
@@ -67,6 +71,7 @@ class JobReconciler:
 
     def _forget(self, key: str) -> None:
         self._expectations.forget(key)
+        self._fresh.forget(key)
         if (uid := self._uids.pop(key, None)) is not None:
             self._records.pop(uid, None)
 
@@ -119,13 +124,15 @@ class JobReconciler:
             return job
         meta = job.metadata
         try:
-            return await self._client.patch(
+            written = await self._client.patch(
                 batch_v1.JOBS, meta.name, status.patch(job, new), meta.namespace, subresource="status"
             )
         except StatusError as error:
             if error.reason == "NotFound":
                 return None
             raise
+        self._fresh.note(written)
+        return written
 
     async def _count(self, job: batch_v1.Job, plan: Plan) -> None:
         """Free the pods that are listed by now, count them, and finish the Job if that was all."""

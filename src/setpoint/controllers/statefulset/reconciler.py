@@ -16,6 +16,7 @@ from setpoint.client.objects import key
 from setpoint.client.store import Store
 from setpoint.controllers import history
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
+from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.refusals import is_namespace_terminating
 from setpoint.controllers.replicaset.slow_start import slow_start
 from setpoint.controllers.statefulset import diff as decision
@@ -62,12 +63,16 @@ class StatefulSetReconciler:
         self._revisions = revisions
         self._claims_store = claims
         self._recorder = recorder
+        self._fresh = Freshness()
         self._pod_claims = Claims(client, apps_v1.STATEFULSETS, core_v1.PODS)
         self._revision_claims = Claims(client, apps_v1.STATEFULSETS, apps_v1.CONTROLLERREVISIONS)
 
     def observe(self, key: str) -> Observed | None:
         stateful_set = self._stateful_sets.get(key)
         if stateful_set is None:
+            self._fresh.forget(key)
+            return None
+        if self._fresh.is_stale(stateful_set):
             return None
         meta = stateful_set.metadata
         pods = self._pods.by_index(BY_CONTROLLER, meta.uid) + self._pods.by_index(BY_CONTROLLER, orphans_of(meta.namespace))
@@ -236,9 +241,11 @@ class StatefulSetReconciler:
     async def _write_status(self, owner: apps_v1.StatefulSet, new: apps_v1.StatefulSetStatus) -> None:
         meta = owner.metadata
         try:
-            await self._client.patch(
+            written = await self._client.patch(
                 apps_v1.STATEFULSETS, meta.name, status.patch(owner, new), meta.namespace, subresource="status"
             )
         except StatusError as error:
             if error.reason != "NotFound":
                 raise
+        else:
+            self._fresh.note(written)

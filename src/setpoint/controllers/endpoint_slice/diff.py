@@ -1,0 +1,115 @@
+"""The slices of a Service. Pure and synchronous. As `k8s.io/endpointslice`'s reconciler."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from setpoint.api.types import core_v1, discovery_v1
+from setpoint.controllers.endpoint_slice import selection
+from setpoint.controllers.endpoint_slice.hashing import slice_port_hash
+from setpoint.controllers.endpoint_slice.packing import Draft, Packed, Ports, Slice, pack, with_placeholder
+from setpoint.controllers.replicaset.pods import is_ready
+
+SERVICE_NAME = "kubernetes.io/service-name"
+MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+OURS = "endpointslice-controller.k8s.io"
+ZONE = "topology.kubernetes.io/zone"
+_RESERVED = {SERVICE_NAME, MANAGED_BY, selection.HEADLESS}
+
+
+class Observed(Struct, frozen=True):
+    """`pods` are those that the selector matches; `zones` by node; `trigger` since when the slices are out of date;
+    `behind`: slices that were just made are not among them yet.
+    """
+
+    service: core_v1.Service
+    pods: Sequence[core_v1.Pod]
+    slices: Sequence[Slice]
+    zones: Mapping[str, str]
+    trigger: float | None
+    behind: bool = False
+
+
+class Plan(Struct, frozen=True):
+    """What is to be written for one Service, with the labels that its slices have."""
+
+    service: core_v1.Service
+    labels: Mapping[str, str]
+    trigger: float | None
+    write: tuple[Draft, ...]
+    delete: tuple[Slice, ...]
+    behind: bool = False
+
+
+def diff(observed: Observed) -> Plan | None:
+    """The slices that are not as they should be; None if all are."""
+    service = observed.service
+    if observed.behind:
+        return Plan(service, {}, None, (), (), behind=True)
+    labels = labels_of(service)
+    outdated = frozenset(each.metadata.name for each in observed.slices if dict(each.metadata.labels) != labels)
+    kinds = address_types(service)
+    delete = [each for each in observed.slices if each.address_type not in kinds]
+    write: list[Draft] = []
+    for kind in kinds:
+        existing = sorted((each for each in observed.slices if each.address_type == kind), key=lambda each: each.metadata.name)
+        packed: Packed = pack(kind, _desired(observed, kind), existing, outdated)
+        packed = with_placeholder(packed, kind, outdated=outdated)
+        write += packed.write
+        delete += packed.delete
+    return Plan(service, labels, observed.trigger, tuple(write), tuple(delete)) if write or delete else None
+
+
+def labels_of(service: core_v1.Service) -> dict[str, str]:
+    """The Service's own, and what tells whose the slice is."""
+    labels = {key: value for key, value in service.metadata.labels.items() if key not in _RESERVED}
+    if selection.is_headless(service):
+        labels[selection.HEADLESS] = ""
+    return {**labels, SERVICE_NAME: service.metadata.name, MANAGED_BY: OURS}
+
+
+def address_types(service: core_v1.Service) -> list[str]:
+    return [family for family in service.spec.ip_families if family in {"IPv4", "IPv6"}] or ["IPv4"]
+
+
+def _desired(observed: Observed, kind: str) -> dict[Ports, list[discovery_v1.Endpoint]]:
+    """The endpoints of one address type, by the ports that they have in common."""
+    service = observed.service
+    found: dict[Ports, list[discovery_v1.Endpoint]] = defaultdict(list)
+    for pod in sorted(observed.pods, key=lambda pod: pod.metadata.name):
+        if not selection.is_reachable(pod, terminating=True):
+            continue
+        known = pod.spec.node_name in observed.zones
+        if not known and not service.spec.publish_not_ready_addresses:
+            continue  # its node is gone or not known yet: looked at again when it comes
+        endpoint = _endpoint(observed, pod, kind)
+        if endpoint.addresses:
+            found[_ports(service, pod)].append(endpoint)
+    return found
+
+
+def _ports(service: core_v1.Service, pod: core_v1.Pod) -> Ports:
+    numbers = ((port, selection.target_port(pod, port)) for port in service.spec.ports)
+    ports = (
+        discovery_v1.EndpointPort(name=port.name, port=number, protocol=port.protocol or "TCP", app_protocol=port.app_protocol)
+        for port, number in numbers
+        if number is not None
+    )
+    return tuple(sorted(ports, key=slice_port_hash))
+
+
+def _endpoint(observed: Observed, pod: core_v1.Pod, kind: str) -> discovery_v1.Endpoint:
+    service = observed.service
+    serving, terminating = is_ready(pod), bool(pod.metadata.deletion_timestamp)
+    ready = service.spec.publish_not_ready_addresses or (serving and not terminating)
+    return discovery_v1.Endpoint(
+        addresses=tuple(selection.addresses(pod, ipv6=kind == "IPv6")),
+        conditions=discovery_v1.EndpointConditions(ready=ready, serving=serving, terminating=terminating),
+        hostname=selection.hostname(service, pod) or None,
+        node_name=pod.spec.node_name or None,
+        target_ref=selection.reference(pod),
+        zone=observed.zones.get(pod.spec.node_name) or None,
+    )
