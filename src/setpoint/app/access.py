@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,18 @@ from setpoint.kit.clock import Clock
 if TYPE_CHECKING:
     from setpoint.apiserver.authentication.configuration import Configuration
 
+#: what is to be awaited when no more requests come
+Ends = list[Callable[[], Awaitable[None]]]
 #: the common name of the API server's own certificate towards aggregated API servers
 PROXY_NAME = "front-proxy-client"
 
 
-def authentication(options: Options, tokens: ServiceAccountTokens, objects: Objects, clock: Clock) -> Authentication:
-    """Everything that proves an identity; raises StartError for files that cannot be used."""
+def authentication(options: Options, tokens: ServiceAccountTokens, objects: Objects, clock: Clock) -> tuple[Authentication, Ends]:
+    """Everything that proves an identity, and what ends its connections; raises StartError for files that cannot be used."""
+    ends: Ends = []
     known: list[TokenAuthenticator] = [tokens, BootstrapTokens(objects, clock)]
-    if file := options.token_auth_file:
-        known.insert(0, _static(file))
+    if tokens_file := options.token_auth_file:
+        known.insert(0, _static(tokens_file))
     anonymous = Anonymous(enabled=options.access.anonymous)
     configuration = _configuration(options)
     if configuration is not None:
@@ -33,7 +37,15 @@ def authentication(options: Options, tokens: ServiceAccountTokens, objects: Obje
 
         known += [IssuerTokens(issuer, clock) for issuer in configuration.issuers]
         anonymous = configuration.anonymous or anonymous
-    return Authentication(known, anonymous=anonymous, front_proxy=FrontProxy((PROXY_NAME,)), now=clock.now)
+    if file := options.access.token_webhook:
+        from setpoint.apiserver.authentication.webhook import WebhookTokens
+        from setpoint.app.token_webhook import TokenWebhook
+
+        webhook = TokenWebhook(Path(file))
+        ends.append(webhook.close)
+        known.append(WebhookTokens(webhook.post, clock, own=ISSUER))
+    proxy = FrontProxy((PROXY_NAME,))
+    return Authentication(known, anonymous=anonymous, front_proxy=proxy, now=clock.now), ends
 
 
 def _configuration(options: Options) -> Configuration | None:

@@ -69,7 +69,8 @@ class ApiServer:
             minor=options.kubernetes_version,
             front_proxy=self.front_proxy.issue(access.PROXY_NAME, Subject(access.PROXY_NAME)),
         )
-        self._authentication = access.authentication(options, self._tokens, self._objects, clock)
+        self._authentication, ends = access.authentication(options, self._tokens, self._objects, clock)
+        self.pipeline.on_close += ends
         self.pipeline.virtual("tokenreviews", self._review_token)
         authorities = Authorities(self.authority.certificate_file, self.front_proxy.certificate_file)
         self._audit_log: LogFile | None = None

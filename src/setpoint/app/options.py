@@ -45,11 +45,13 @@ class Oidc(Struct, frozen=True):
 class Access(Struct, frozen=True):
     """Who is let in: whether anybody is without a credential, and what proves an identity besides the cluster's own means.
 
-    `authentication_config` is the path of Kubernetes' AuthenticationConfiguration; empty: none.
+    `authentication_config` is the path of Kubernetes' AuthenticationConfiguration, `token_webhook` that of a kubeconfig whose
+    server judges tokens; empty: none.
     """
 
     anonymous: bool = True
     authentication_config: str = ""
+    token_webhook: str = ""
     oidc: Oidc = Oidc()
 
 

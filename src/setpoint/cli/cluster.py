@@ -54,6 +54,9 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     authentication_config: Annotated[
         Path | None, typer.Option(help="Kubernetes' AuthenticationConfiguration.", show_default=False)
     ] = None,
+    authentication_token_webhook_config_file: Annotated[
+        Path | None, typer.Option(help="Kubeconfig of a server that judges tokens.", show_default=False)
+    ] = None,
     oidc_issuer_url: Annotated[str, typer.Option(help="Issuer of OpenID Connect tokens.", show_default=False)] = "",
     oidc_client_id: Annotated[str, typer.Option(help="The audience of its tokens.", show_default=False)] = "",
     oidc_username_claim: Annotated[str, typer.Option(help="The claim that is the user's name.")] = "sub",
@@ -124,7 +127,8 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
         access=Access(
             anonymous=anonymous_auth,
-            authentication_config=str(authentication_config.absolute()) if authentication_config else "",
+            authentication_config=_path(authentication_config),
+            token_webhook=_path(authentication_token_webhook_config_file),
             oidc=Oidc(
                 issuer_url=oidc_issuer_url,
                 client_id=oidc_client_id,
@@ -195,6 +199,10 @@ def component(
 
 def _absolute(path: str) -> str:
     return str(Path(path).absolute()) if path else ""
+
+
+def _path(file: Path | None) -> str:
+    return str(file.absolute()) if file else ""
 
 
 def _minors() -> tuple[str, ...]:
