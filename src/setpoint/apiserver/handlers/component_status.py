@@ -14,8 +14,8 @@ _PARTS = ("scheduler", "controller-manager", "etcd-0")
 
 
 async def handle(call: Call) -> Response:
-    """They run in this process or are watched by whoever runs them: while this server answers they are healthy, but for the store,
-    which says itself how it is.
+    """They run in this process or are watched by whoever runs them: while this server answers they are healthy. The store
+    says itself how it is.
     """
     trouble = call.pipeline.health.checks("/readyz")["etcd"]()
     call.form = accepted(call.request, ("Table",))
