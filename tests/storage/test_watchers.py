@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+
 import pytest
 
 from setpoint.storage.protocol import Event, Lagged, Only, Record
-from setpoint.storage.watchers import KEEP_LINES, Watcher, Watchers
+from setpoint.storage.watchers import KEEP_LINES, WOKEN_AT_ONCE, Watcher, Watchers
 
 
 def event(key: str, revision: int) -> Event:
@@ -75,3 +78,28 @@ def test_old_events_lose_their_encoded_lines() -> None:
     watchers.publish([*(event("pods/d/a", n) for n in range(2, KEEP_LINES + 1)), new], KEEP_LINES + 1)
     kept = [each.lines for each in (old, new)]
     assert kept == [None, {"ADDED": b"new"}]
+
+
+async def test_many_watchers_are_woken_some_at_a_time() -> None:
+    """Whoever else has something to do gets a turn in between."""
+    watchers = Watchers()
+    many = [watchers.add("pods/", 0, (), 10) for _ in range(5 * WOKEN_AT_ONCE)]
+    woken = 0
+
+    async def wait(watcher: Watcher) -> None:
+        nonlocal woken
+        await watcher.next()
+        woken += 1
+
+    waiting = [asyncio.ensure_future(wait(watcher)) for watcher in many]
+    await asyncio.sleep(0)
+    for revision in (1, 2):
+        watchers.publish([Event(f"pods/{revision}", revision, Record(f"pods/{revision}", b"{}", revision, revision), None)], 2)
+    seen = []
+    while woken < len(many):
+        await asyncio.sleep(0)
+        seen.append(woken)
+    assert max(after - before for before, after in itertools.pairwise([0, *seen])) <= WOKEN_AT_ONCE
+    assert len(seen) < 20
+    assert all(not watcher.ready() for watcher in many)
+    await asyncio.gather(*waiting)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Self
 
 from setpoint.storage.protocol import Event, Lagged, Only, Record, StoreError, Unavailable
@@ -18,7 +19,8 @@ from setpoint.storage.protocol import Event, Lagged, Only, Record, StoreError, U
 #: events that keep their encoded lines, the newest; older ones, kept as history, are seldom asked for and encoded anew
 KEEP_LINES = 1000
 #: bytes of objects that a watcher gets at once, more or less: a thousand slow ones must not each hold all that they missed
-AT_ONCE = 64 * 1024
+AT_ONCE = 32 * 1024
+WOKEN_AT_ONCE = 200  # watchers
 _FEW = 4  # events that are not worth counting
 _LINE = 500  # bytes that a deletion is taken for
 
@@ -96,6 +98,12 @@ class Watcher:
     def _wake(self) -> None:
         waiter = self._waiter
         if waiter is not None and not waiter.done():
+            self._watchers.wake(self, waiter)
+
+    def wake_now(self) -> None:
+        """Its turn has come."""
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
 
@@ -159,6 +167,8 @@ class Watchers:
         self._by_prefix: dict[str, _Group] = {}
         self._lengths: tuple[int, ...] = ()
         self._encoded: deque[Event] = deque()
+        self._woken = 0  # in this turn of the loop
+        self._due: dict[Watcher, None] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._by_prefix.values()))
@@ -176,6 +186,24 @@ class Watchers:
         if group is not None and group.remove(watcher):
             del self._by_prefix[watcher.prefix]
             self._measure()
+
+    def wake(self, watcher: Watcher, waiter: asyncio.Future[None]) -> None:
+        """Wake a watcher, in this turn of the loop or a later one: ten thousand at once would hold all others up."""
+        if self._woken >= WOKEN_AT_ONCE:
+            self._due[watcher] = None
+            return
+        if not self._woken:
+            waiter.get_loop().call_soon(self._next_turn)
+        self._woken += 1
+        waiter.set_result(None)
+
+    def _next_turn(self) -> None:
+        self._woken = min(len(self._due), WOKEN_AT_ONCE)
+        for watcher in [*islice(self._due, self._woken)]:
+            del self._due[watcher]
+            watcher.wake_now()
+        if self._woken:
+            asyncio.get_running_loop().call_soon(self._next_turn)
 
     def _measure(self) -> None:
         self._lengths = tuple({len(prefix) for prefix in self._by_prefix})
