@@ -19,7 +19,7 @@ from setpoint.storage.cache import Cache
 from setpoint.storage.protocol import Conflict, Encoded, Exists, NotFound, Rejected, StoreError, Unavailable
 from setpoint.testing import etcd as real
 from setpoint.testing.etcd import Etcd
-from setpoint.testing.storage import body
+from setpoint.testing.storage import body, until
 
 
 @pytest.fixture
@@ -133,6 +133,21 @@ async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StoreError, match=r"^etcd at 127\.0\.0\.1:\d+ does not answer: ") as error:
         await store.open()
     assert "\n" not in str(error.value)
+
+
+async def test_what_troubles_etcd_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not real.ETCD:
+        pytest.skip("etcd is not installed (scripts/debian_packages.sh test)")
+    monkeypatch.setattr("setpoint.storage.backends.etcd.store._HEALTH_SECONDS", 0.1)
+    with real.running(tmp_path / "etcd") as etcd:
+        store = etcd_store(etcd.members("/registry"), RealClock())
+        await store.open()
+        assert store.trouble == ""
+        etcd.kill(0)
+        await until(lambda: "does not answer" in store.trouble, expected=True, seconds=5)
+        etcd.begin(0)
+        await until(lambda: store.trouble, "", 10)
+        await store.close()
 
 
 async def test_tls_and_client_certificates(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ class Connection:
     def __init__(self, members: Members, clock: Clock) -> None:
         self.where = str(members)
         self.revision = 0  # the newest that any answer has told
+        self.trouble = ""  # why nothing is answered; empty when it is
         self._members = members
         self._clock = clock
         self._all: list[Member] = []
@@ -149,6 +150,7 @@ class Connection:
 
     def _heard(self, response: Any) -> Any:
         self.revision = max(self.revision, response.header.revision)
+        self.trouble = ""
         return response
 
     async def read(self, call: Callable[[Member], Any], *, patience: float = PATIENCE) -> Any:
@@ -170,7 +172,8 @@ class Connection:
                     raise Refusal(code, details) from error
             self.leave(member)
             if self._clock.monotonic() >= deadline:
-                raise Unavailable(f"etcd at {self.where} does not answer: {details}")
+                self.trouble = f"etcd at {self.where} does not answer: {details}"
+                raise Unavailable(self.trouble)
             await self._clock.sleep(PAUSE)
 
     async def write(self, request: pb.TxnRequest) -> pb.TxnResponse:
@@ -183,7 +186,7 @@ class Connection:
             raise Rejected(f"rpc error: code = ResourceExhausted desc = {why}")
         member = self.current
         try:
-            response: pb.TxnResponse = await member.kv.Txn(request, timeout=WRITE_SECONDS, metadata=self._metadata)
+            response = await member.kv.Txn(request, timeout=WRITE_SECONDS, metadata=self._metadata)
         except aio.AioRpcError as error:
             details = _words(error)
             if details.startswith(_NOT_SENT):
@@ -193,8 +196,8 @@ class Connection:
                 raise Rejected(details) from error
             self.leave(member)
             raise Unanswered(details) from error
-        self.revision = max(self.revision, response.header.revision)
-        return response
+        answer: pb.TxnResponse = self._heard(response)
+        return answer
 
     async def range(self, request: pb.RangeRequest, *, patience: float = PATIENCE) -> pb.RangeResponse:
         response: pb.RangeResponse = await self.read(lambda member: (member.kv.Range, request), patience=patience)

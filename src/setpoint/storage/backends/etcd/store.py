@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from setpoint.kit.clock import Clock
@@ -29,6 +29,7 @@ _OPEN_SECONDS = 10.0
 #: how long the watch may be behind what a read has seen before a write of our own makes it tell
 _NUDGE_SECONDS = 0.05
 _SILENT_SECONDS = 1.0
+_HEALTH_SECONDS = 5.0
 _PROTOBUF = b"k8s\0"
 
 
@@ -66,6 +67,7 @@ class EtcdStore:
             "nudge": self._nudge,
             "fence": self._fence.keep,
             "compact": self._compactor.run,
+            "health": self._ask_after,
         }
         for name, loop in loops.items():
             self._tasks.loop(name, loop, clock=self._clock)
@@ -82,6 +84,17 @@ class EtcdStore:
             self._asked.cancel()
             self._asked = None
         await self._connection.close()
+
+    @property
+    def trouble(self) -> str:
+        return self._connection.trouble
+
+    async def _ask_after(self) -> None:
+        """See to it that `trouble` is known though nobody else asks anything."""
+        while True:
+            await self._clock.sleep(_HEALTH_SECONDS)
+            with suppress(StoreError):
+                await self._connection.range(self._nothing(), patience=_HEALTH_SECONDS)
 
     def _open(self) -> None:
         if self._tasks is None:
