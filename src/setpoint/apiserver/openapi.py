@@ -100,7 +100,9 @@ class OpenAPI:
             return Response(304, headers, b"")
         body = self._bodies.get(path)
         if body is None:
-            body = self._bodies[path] = await asyncio.to_thread(lambda: document.encode(document.make()))
+            body = await asyncio.to_thread(lambda: document.encode(document.make()))
+            if self._documents.get(path) is document:  # else it was out of date before it was made
+                self._bodies[path] = body
         return Response(200, headers | {"Content-Type": document.media_type}, body)
 
     def _known(self) -> Mapping[str, _Document]:

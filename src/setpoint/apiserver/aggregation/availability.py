@@ -7,7 +7,7 @@ Source: kube-aggregator `pkg/controllers/status/remote/remote_available_controll
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -33,18 +33,18 @@ _EVERY = 30.0  # seconds between two looks at servers that answer
 _FIRST_RETRY = 1.0  # seconds until a server that does not answer is asked again; then twice as long each time
 _ANSWER = 6  # seconds that a server may take
 _ATTEMPTS = 5
+_TIMED_OUT = "timed out waiting for"
 _SLICES, _SERVICE_NAME = "endpointslices.discovery.k8s.io/", "kubernetes.io/service-name"
 _AGGREGATOR = UserInfo("system:kube-aggregator", groups=("system:masters",))
 
 Finding = tuple[str, str, str]  # status, reason, message
+Refresh = Callable[[Collection[tuple[str, str]]], Awaitable[None]]
 
 
 class Availability:
-    """The loop. `then` is called after each round that asked anyone."""
+    """The loop. `then` is called after each round with the groups' versions whose servers answer."""
 
-    def __init__(
-        self, pipeline: Pipeline, services: APIServices, backend: Backend, then: Callable[[], Awaitable[None]] | None = None
-    ) -> None:
+    def __init__(self, pipeline: Pipeline, services: APIServices, backend: Backend, then: Refresh | None = None) -> None:
         self._pipeline = pipeline
         self._services = services
         self._backend = backend
@@ -76,8 +76,8 @@ class Availability:
         remote = list(self._services.remote.values())
         looking = [tasks.start(each.name, self._look(each)) for each in remote]
         found = [await each for each in looking]
-        if remote and self._then is not None:
-            await self._then()
+        if self._then is not None:
+            await self._then({(each.group, each.version) for each, well in zip(remote, found, strict=True) if well})
         return all(found)
 
     async def _watch(self, prefix: str) -> None:
@@ -116,7 +116,9 @@ class Availability:
         try:
             await self._own.replace_status({**obj, "status": {**(obj.get("status") or {}), "conditions": [*others, new]}})
         except StatusError as error:
-            if error.code not in (404, 409):
+            if error.code == 409:  # what is known of it is old; its event is on the way
+                self._wake.set()
+            elif error.code != 404:
                 log.warning("an APIService's status cannot be written", name=obj["metadata"]["name"], error=error.message)
 
     # --- what is found ---
@@ -131,13 +133,14 @@ class Availability:
             missing = await self._missing(server, service, where)
             if missing is not None:
                 return missing
-        errors: list[str] = []
+        error = ""
         for _ in range(_ATTEMPTS):
             error = await self._ask(server)
             if not error:
                 return "True", "Passed", "all checks passed"
-            errors.append(error)
-        return "False", "FailedDiscoveryCheck", errors[-1]
+            if error.startswith(_TIMED_OUT):
+                break
+        return "False", "FailedDiscoveryCheck", error
 
     async def _missing(self, server: Registration, service: Mapping[str, Any], where: str) -> Finding | None:
         """What a service lacks to be reached."""
@@ -166,7 +169,7 @@ class Availability:
                 async with self._backend.request(server, "GET", server.path, headers=headers) as answer:
                     status = answer.status
         except TimeoutError:
-            return f"timed out waiting for {url}"
+            return f"{_TIMED_OUT} {url}"
         except Unreachable as error:
             return f'failing or missing response from {url}: Get "{url}": {error}'
         except ValueError as error:  # a bundle that is none

@@ -7,7 +7,7 @@ Sources: apiserver `endpoints/discovery/aggregated`, kube-aggregator `pkg/apiser
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,8 +17,11 @@ from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.aggregation.backend import Unreachable, identity
 from setpoint.apiserver.aggregation.proxy import Proxy
 from setpoint.kit import logs
+from setpoint.kit.tasks import Tasks
 
 if TYPE_CHECKING:
+    import aiohttp
+
     from setpoint.apiserver.aggregation.backend import Backend
     from setpoint.apiserver.aggregation.following import APIServices
     from setpoint.apiserver.aggregation.registration import Registration
@@ -57,8 +60,8 @@ class Documents:
         server = self._services.remote.get(place)
         return Proxy(self._backend, server).handle if server is not None else None
 
-    async def refresh(self) -> None:
-        """Ask all servers that are there."""
+    async def refresh(self, answering: Collection[Place]) -> None:
+        """Ask the servers of all that answer."""
         before = (dict(self.resources), dict(self.marks), dict(self.swagger))
         remote = dict(self._services.remote)
         for place in self.resources.keys() - remote.keys():
@@ -66,17 +69,24 @@ class Documents:
         for held in (self.marks, self.swagger):
             for place in held.keys() - remote.keys():
                 del held[place]
-        for place, server in remote.items():
-            await self._of(place, server)
+        async with Tasks("documents") as tasks:
+            for place, server in remote.items():
+                if place in answering:
+                    tasks.start(server.name, self._of(place, server))
+                else:
+                    self._stale(place)
         if before != (self.resources, self.marks, self.swagger):
             self._changed()
+
+    def _stale(self, place: Place) -> None:
+        self.resources[place] = {"version": place[1], **self.resources.get(place, {}), "freshness": "Stale"}
 
     async def _of(self, place: Place, server: Registration) -> None:
         entry = await self._discovery(server)
         if entry is not None:
             self.resources[place] = {**entry, "freshness": "Current"}
         else:
-            self.resources[place] = {"version": server.version, **self.resources.get(place, {}), "freshness": "Stale"}
+            self._stale(place)
         index = await self._json(server, "/openapi/v3", _OPENAPI_USER)
         found = ((index or {}).get("paths") or {}).get(server.path.removeprefix("/")) or {}
         if mark := parse_qs(urlsplit(found.get("serverRelativeURL") or "").query).get("hash"):
@@ -106,11 +116,20 @@ class Documents:
             async with asyncio.timeout(_SECONDS), self._backend.request(server, "GET", path, headers=headers) as answer:
                 if answer.status != 200:
                     return None
-                body = await answer.content.read(_LIMIT)
-                found = orjson.loads(body)
+                found = orjson.loads(await _whole(answer))
         except (Unreachable, TimeoutError, ValueError):
             return None
         return found if isinstance(found, dict) else None
+
+
+async def _whole(answer: aiohttp.ClientResponse) -> bytes:
+    """A document, if it is not too large; a ValueError if it is."""
+    body = bytearray()
+    async for piece in answer.content.iter_any():
+        body += piece
+        if len(body) > _LIMIT:
+            raise ValueError("too large")
+    return bytes(body)
 
 
 def _converted(server: Registration, plain: Mapping[str, Any]) -> Mapping[str, Any]:
