@@ -164,7 +164,8 @@ async def run(make: Case, scale: float) -> dict[str, Any]:
         queued = time.process_time()
         tasks.start("cycles", scheduler._cycles(tasks))  # noqa: SLF001
         tasks.start("lag", _watch_lag(longest))
-        await all_bound.wait()
+        async with asyncio.timeout(60):
+            await all_bound.wait()
         ended = time.process_time()
         tasks.stop()
     seconds = ended - begun

@@ -8,12 +8,12 @@ found out kept.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.board import UNKNOWN, Board, Budget
+from setpoint.scheduler.board import Board, Budget
+from setpoint.scheduler.candidates import Candidates
 from setpoint.scheduler.framework import CycleState, Victims
 from setpoint.scheduler.nominator import Nominator
 from setpoint.scheduler.pods import PodInfo
@@ -22,7 +22,6 @@ from setpoint.scheduler.queue import NO_NODES_PLUGIN
 from setpoint.scheduler.snapshot import NodeInfo, Snapshot
 from setpoint.scheduler.status import Code, Diagnosis, FitError, Status, unresolvable
 
-Refuse = Callable[[Pod, NodeInfo], Status | None]
 MOST_SLICES = 50  # then the cycle is run in one go, however long it takes: nodes that change faster than they are asked
 
 
@@ -91,7 +90,7 @@ class Cycle:
             raise NoFit(0, Diagnosis(plugins={NO_NODES_PLUGIN}))
         diagnosis = Diagnosis()
         board = self._profile.board(state)
-        return Found(state, board, self._feasible(state, nodes, board, diagnosis, budget), diagnosis)
+        return Found(state, board, self._feasible(state, nodes, board, diagnosis), diagnosis)
 
     def no_fit(self, found: Found) -> NoFit:
         """Ask PostFilter."""
@@ -103,7 +102,7 @@ class Cycle:
     # ---- filtering
 
     def _feasible(
-        self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis, budget: Budget
+        self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis
     ) -> list[NodeInfo]:
         pod = state.info.pod
         names, narrowed, refusal = self._profile.pre_filter(state, pod)
@@ -114,7 +113,6 @@ class Cycle:
             diagnosis.pre_filter_message = refusal.message
             diagnosis.blame(refusal)
             return []
-        ask, others = self._profile.remembering_filters(state, board, budget)
         promised = self._promised_node(state)
         if promised is not None:
             return [promised]
@@ -122,7 +120,7 @@ class Cycle:
             nodes = [node for node in nodes if node.name in names]
             diagnosis.absent = unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowed))}]")
             diagnosis.plugins |= narrowed
-        return self._search(state, nodes, board, ask, others, diagnosis)
+        return self._search(state, nodes, board, diagnosis)
 
     def _promised_node(self, state: CycleState) -> NodeInfo | None:
         """The node that was cleared for this pod, if it fits there now."""
@@ -131,47 +129,33 @@ class Cycle:
         return node if node is not None and self._check(state, node) is None else None
 
     def _search(
-        self,
-        state: CycleState,
-        nodes: Sequence[NodeInfo],
-        board: Board,
-        ask: Refuse,
-        others: Refuse | None,
-        diagnosis: Diagnosis,
+        self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis
     ) -> list[NodeInfo]:
         """Go round the nodes from where the last search ended, so that all get their turn."""
-        pod, refusals = state.info.pod, board.refusals
-        enough = nodes_to_find(len(nodes), self._profile.config.percentage_of_nodes_to_score)
-        feasible: list[NodeInfo] = []
+        total = len(nodes)
+        enough = nodes_to_find(total, self._profile.config.percentage_of_nodes_to_score)
+        start = self._next % total if total else 0
+        feasible = Candidates()
         refused: list[tuple[str, Status]] = []
-        start = self._next % len(nodes) if nodes else 0
-        crowded = bool(len(self._nominator))
-        if others is None and not crowded and nodes:
-            window = [*nodes[start : start + enough], *nodes[: max(0, start + enough - len(nodes))]]
-            if _all_fit(window, board, ask, pod):
-                self._next = (start + len(window)) % len(nodes)
-                return window
-        for node in (*nodes[start:], *nodes[:start]):
-            status = refusals[node.slot]
-            if status is UNKNOWN:
-                status = ask(pod, node)
-            if status is None and others is not None:
-                status = others(pod, node)
-            if status is None and crowded:
-                status = self._crowd(state, node)
-            if status is not None:
-                refused.append((node.name, status))
-                continue
-            feasible.append(node)
-            if len(feasible) >= enough:
-                break
-        if nodes:
-            self._next = (start + len(feasible) + len(refused)) % len(nodes)
+        looked_at = 0
+        while looked_at < total and len(feasible) < enough:
+            window = _window(nodes, start + looked_at, min(enough, total - looked_at))
+            refusals = self._refusals(state, board, window)
+            looked_at += _take(window, refusals, enough, feasible, refused)
+        self._next = (start + looked_at) % total if total else 0
         for name, status in refused if not feasible else _errors(refused):
             if status.code is Code.ERROR:
                 raise CycleError(f'running "{status.plugin}" filter plugin: {status.message}')
             diagnosis.refuse(name, status)
         return feasible
+
+    def _refusals(self, state: CycleState, board: Board, window: Candidates) -> list[Status | None]:
+        refusals = self._profile.refusals(state, board, window)
+        if len(self._nominator):
+            for index, node in enumerate(window):
+                if refusals[index] is None and self._nominator.on(node.name):
+                    refusals[index] = self._crowd(state, node)
+        return refusals
 
     def _check(self, state: CycleState, node: NodeInfo) -> Status | None:
         return self._crowd(state, node) or self._profile.filters(state)(state.info.pod, node)
@@ -201,20 +185,37 @@ class Cycle:
         if extra is not None:
             scores = [score + more for score, more in zip(scores, extra, strict=True)]
         highest = max(scores)
-        equals = [node.name for node, score in zip(feasible, scores, strict=True) if score == highest]
-        return Placement(equals[0] if len(equals) == 1 else self._rng.choice(equals), found.state)
+        index = scores.index(highest)
+        for _ in range(self._rng.randrange(scores.count(highest))):
+            index = scores.index(highest, index + 1)
+        return Placement(feasible[index].name, found.state)
 
 
-def _all_fit(window: Sequence[NodeInfo], board: Board, ask: Refuse, pod: Pod) -> bool:
-    """The usual case, without a step per node."""
-    refusals = board.refusals
-    found = [refusals[node.slot] for node in window]
-    if not any(found):
-        return True
-    for node, status in zip(window, found, strict=True):
-        if status is not None and (status is not UNKNOWN or ask(pod, node) is not None):
-            return False
-    return True
+def _window(nodes: Sequence[NodeInfo], start: int, count: int) -> Candidates:
+    """So many nodes from `start` on, round the end."""
+    start %= len(nodes)
+    return Candidates([*nodes[start : start + count], *nodes[: max(0, start + count - len(nodes))]])
+
+
+def _take(
+    window: Candidates,
+    refusals: Sequence[Status | None],
+    enough: int,
+    feasible: Candidates,
+    refused: list[tuple[str, Status]],
+) -> int:
+    """Sort the nodes of a window into those that fit and the others, until there are enough. How many were looked at."""
+    if not feasible and not any(refusals):
+        feasible += window
+        return len(window)
+    for index, status in enumerate(refusals):
+        if status is not None:
+            refused.append((window[index].name, status))
+            continue
+        feasible.append(window[index])
+        if len(feasible) >= enough:
+            return index + 1
+    return len(window)
 
 
 def _errors(refused: Sequence[tuple[str, Status]]) -> list[tuple[str, Status]]:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.board import Board, Boards, Budget
+from setpoint.scheduler.board import UNKNOWN, Board, Boards
+from setpoint.scheduler.candidates import Candidates, first
 from setpoint.scheduler.events import Interest
 from setpoint.scheduler.framework import (
     Bind,
     CycleState,
     Filter,
+    FilterAll,
     Handle,
     Interested,
     Permit,
@@ -26,6 +28,7 @@ from setpoint.scheduler.framework import (
     QueueSort,
     Reserve,
     Score,
+    ScoreAll,
     Trial,
     Victims,
     is_local,
@@ -59,7 +62,7 @@ class Profile:
         self._other_filters = self._filters[len(self._local_filters) :]
         self._trials: Points[Trial] = _those([(name, made[name]) for name, _ in self._filters], Trial)
         self._post_filters: Points[PostFilter] = at("postFilter", PostFilter)
-        self.scoring = Scoring(at("preScore", PreScore), at("score", Score), config.weights)
+        self.scoring = Scoring(at("preScore", PreScore), at("score", Score, ScoreAll), config.weights)
         self._reserves: Points[Reserve] = at("reserve", Reserve)
         self._permits: Points[Permit] = at("permit", Permit)
         self._pre_binds: Points[PreBind] = at("preBind", PreBind)
@@ -104,17 +107,21 @@ class Profile:
         """The filters that this cycle needs, as one function: the first refusal counts."""
         return _chain(state, self._filters)
 
-    def remembering_filters(self, state: CycleState, board: Board, budget: Budget) -> tuple[Refuse, Refuse | None]:
-        """The same in two parts, for nodes as they are: the local ones, which fill in the board, and the others, if there are."""
-        local = _chain(state, self._local_filters)
-        refusals = board.refusals
-
-        def ask(pod: Pod, node: NodeInfo) -> Status | None:
-            budget.spend()
-            status = refusals[node.slot] = local(pod, node)
-            return status
-
-        return ask, _chain(state, self._other_filters) if self._is_needed(state, self._other_filters) else None
+    def refusals(self, state: CycleState, board: Board, nodes: Candidates) -> list[Status | None]:
+        """The same for many nodes as they are. What local filters say is looked up on the board, and filled in there."""
+        pod = state.info.pod
+        found = [*nodes.gather(board.refusals)]
+        if UNKNOWN in found:
+            ask = _chain(state, self._local_filters)
+            for index, status in enumerate(found):
+                if status is UNKNOWN:
+                    state.budget.spend()
+                    node = nodes[index]
+                    found[index] = board.refusals[node.slot] = ask(pod, node)
+        for name, plugin in self._other_filters:
+            if name not in state.skip_filter:
+                found = _also(state, found, nodes, name, plugin)
+        return found
 
     def _is_needed(self, state: CycleState, filters: Points[Filter]) -> bool:
         return any(name not in state.skip_filter for name, _ in filters)
@@ -213,6 +220,20 @@ def _chain(state: CycleState, filters: Points[Filter]) -> Refuse:
     return run
 
 
+def _also(
+    state: CycleState, found: list[Status | None], nodes: Candidates, name: str, plugin: Filter
+) -> list[Status | None]:
+    """What one more filter says of the nodes that are left."""
+    pod = state.info.pod
+    if isinstance(plugin, FilterAll):
+        return first(found, [status and named(status, name) for status in plugin.filter_all(state, pod, nodes)])
+    for index, status in enumerate(found):
+        if status is None:
+            refusal = plugin.filter(state, pod, nodes[index])
+            found[index] = refusal and named(refusal, name)
+    return found
+
+
 class _Points:
     """Which plugins run at an extension point, in the order that the profile says."""
 
@@ -220,8 +241,11 @@ class _Points:
         self._made = made
         self._config = config
 
-    def __call__(self, point: str, protocol: Any) -> list[tuple[str, Any]]:
-        return _those([(name, self._made[name]) for name in self._config.at(point)], protocol)
+    def __call__(self, point: str, *protocols: Any) -> list[tuple[str, Any]]:
+        """Those that implement one of the protocols."""
+        plugins = [(name, self._made[name]) for name in self._config.at(point)]
+        fitting = [_those(plugins, protocol) for protocol in protocols]
+        return [each for each in plugins if any(each in those for those in fitting)]
 
 
 def _those(plugins: Sequence[tuple[str, Plugin]], point: Any) -> list[tuple[str, Any]]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.board import Board
+from setpoint.scheduler.candidates import candidates, each_once, plus
 from setpoint.scheduler.framework import CycleState, PreScore, is_local
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Code, Status, named
@@ -62,7 +63,8 @@ def _local_scores(
     plain = [each for each in scorers if each.normalize is None]
     scaled = [each for each in scorers if each.normalize is not None]
     scores, unscaled = board.scores, board.unscaled
-    totals = [scores[node.slot] for node in nodes]
+    gather = candidates(nodes).gather
+    totals = [*gather(scores)]
     if None in totals:
         for index, total in enumerate(totals):
             if total is None:
@@ -70,10 +72,10 @@ def _local_scores(
                 totals[index] = scores[node.slot] = sum(each.weight * each.score(state, pod, node) for each in plain)
                 marks = tuple([each.score(state, pod, node) for each in scaled])
                 unscaled[node.slot] = board.same_marks.setdefault(marks, marks)
-    all_marks = [unscaled[node.slot] for node in nodes]
+    all_marks = gather(unscaled)
     if all_marks.count(all_marks[0]) == len(all_marks):
-        return totals, []  # type: ignore[return-value]  # equal everywhere: they decide nothing; no total is None now
-    return totals, [(each, [marks[index] for marks in all_marks]) for index, each in enumerate(scaled)]  # type: ignore[return-value]
+        return totals, []  # equal everywhere: they decide nothing
+    return totals, [(each, [marks[index] for marks in all_marks]) for index, each in enumerate(scaled)]
 
 
 def _add(totals: list[int], scorer: _Scorer, state: CycleState, pod: Pod, scores: list[int]) -> None:
@@ -83,14 +85,14 @@ def _add(totals: list[int], scorer: _Scorer, state: CycleState, pod: Pod, scores
     if scorer.normalize is not None:
         scores = scorer.normalize(state, pod, scores)
     weight = scorer.weight
-    totals[:] = [total + weight * score for total, score in zip(totals, scores, strict=True)]
+    totals[:] = plus(totals, scores if weight == 1 else each_once(weight.__mul__, scores))
 
 
 def _scorer(name: str, plugin: Any, weight: int) -> _Scorer:
-    one: ScoreOne = plugin.score
+    one: ScoreOne | None = getattr(plugin, "score", None)
 
     def each(state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[int]:
-        return [one(state, pod, node) for node in nodes]
+        return [plugin.score(state, pod, node) for node in nodes]
 
     many: ScoreMany = getattr(plugin, "score_all", each)
-    return _Scorer(name, one, many, getattr(plugin, "normalize", None), weight, is_local(plugin))
+    return _Scorer(name, one or plugin.score_all, many, getattr(plugin, "normalize", None), weight, is_local(plugin))

@@ -23,6 +23,7 @@ from setpoint.scheduler.pods import GroupKey, PodInfo
 from setpoint.scheduler.standing_terms import StandingTerms
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+MAX_COLUMNS = 256
 _NOBODY: Mapping[int, int] = {}
 
 
@@ -39,6 +40,7 @@ class Snapshot:
         self.slots: list[NodeInfo | None] = []
         self.journal = Journal()
         self.epoch = 0
+        self._columns: dict[str, tuple[int, list[str | None]]] = {}
         self.terms = StandingTerms()
         self.claim_uses: Counter[str] = Counter()  # how many pods that have a node use a claim
         self.image_nodes: Counter[str] = Counter()  # how many nodes have an image
@@ -93,6 +95,16 @@ class Snapshot:
         self._free_slots.append(info.slot)
         info.node, info.slot, info.labels = None, -1, {}
         self._drop_if_empty(info)
+
+    def label_column(self, key: str) -> list[str | None]:
+        """The nodes' values of a label, by slot."""
+        epoch, column = self._columns.get(key, (-1, []))
+        if epoch != self.epoch:
+            if len(self._columns) >= MAX_COLUMNS:
+                self._columns.clear()
+            column = [None if node is None else node.labels.get(key) for node in self.slots]
+            self._columns[key] = (self.epoch, column)
+        return column
 
     def touch(self, name: str) -> None:
         """Something about the node changed that is not kept here."""

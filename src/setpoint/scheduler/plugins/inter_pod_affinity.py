@@ -7,11 +7,12 @@ Source: `plugins/interpodaffinity` of kube-scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 
 from setpoint.api.types.core_v1 import NAMESPACES, Pod
+from setpoint.scheduler.candidates import candidates, each_once, first, plus
 from setpoint.scheduler.domains import CountKeeper, DomainCounts
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle, PreFilterResult
@@ -118,6 +119,18 @@ class InterPodAffinity:
                 return EXISTING_ANTI_AFFINITY
         return None
 
+    def filter_all(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[Status | None]:
+        found, gather = state.read(_Filtering), candidates(nodes).gather
+        refusals: list[Status | None] = [None] * len(nodes)
+        if found.affinity:
+            refusals = [None if _near(found, node.labels) else AFFINITY for node in nodes]
+        for wanted, refusal in _against(found):
+            values = gather(self._snapshot.label_column(wanted.term.topology_key))
+            counts = [*map(wanted.counts.get, values)]
+            if any(counts):
+                refusals = first(refusals, [refusal if count else None for count in counts])
+        return refusals
+
     def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> None:
         self._moved(state, other, node, 1)
 
@@ -173,11 +186,18 @@ class InterPodAffinity:
                 total += weight * counts.get(value, 0)
         return total
 
+    def score_all(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[int]:
+        gather, totals = candidates(nodes).gather, [0] * len(nodes)
+        for key, counts, weight in state.read(_Scoring).parts:
+            values = gather(self._snapshot.label_column(key))
+            totals = plus(totals, [weight * (count or 0) for count in map(counts.get, values)])
+        return totals
+
     def normalize(self, state: CycleState, pod: Pod, scores: list[int]) -> list[int]:
         least, most = min(scores), max(scores)
         if least == most:
             return [0] * len(scores)
-        return [int(MAX_SCORE * ((score - least) / (most - least))) for score in scores]
+        return each_once(lambda score: int(MAX_SCORE * ((score - least) / (most - least))), scores)
 
     # ---- whom a term means
 
@@ -217,6 +237,13 @@ class InterPodAffinity:
 
 def _wanted(term: PodTerm, counts: DomainCounts) -> _Wanted:
     return _Wanted(term, counts.counts, counts.total)
+
+
+def _against(found: _Filtering) -> Iterator[tuple[_Wanted, Status]]:
+    for wanted in found.anti_affinity:
+        yield wanted, ANTI_AFFINITY
+    for wanted in found.existing:
+        yield wanted, EXISTING_ANTI_AFFINITY
 
 
 def _entry(existing: list[_Wanted], term: PodTerm) -> _Wanted:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
+from typing import Any
 
 from msgspec import Struct, field
 
 from setpoint.api.types.core_v1 import Pod
+from setpoint.scheduler.candidates import candidates, each_once, first, plus
 from setpoint.scheduler.domains import CountKeeper, DomainCounts
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle, PreFilterResult
@@ -66,10 +69,10 @@ class _Filtering(Struct):
 
 
 class _Scoring(Struct):
-    """Of each soft constraint the counts, the weight of a pod, and what is added; the slots of nodes that are ignored."""
+    """What each node has of pods, weighted; which nodes are ignored, if any."""
 
-    constraints: Sequence[tuple[DomainCounts, float, int]]
-    ignored: set[int]
+    marks: list[float]
+    ignored: list[bool] | None
 
 
 DEFAULT_ARGS = PodTopologySpreadArgs()
@@ -81,6 +84,7 @@ class PodTopologySpread:
     name = "PodTopologySpread"
 
     def __init__(self, handle: Handle, args: PodTopologySpreadArgs = DEFAULT_ARGS) -> None:
+        self._snapshot = handle.snapshot
         self._counts = CountKeeper(handle.snapshot)
         self._defaults = Defaults(handle.listers, args)
 
@@ -130,6 +134,21 @@ class PodTopologySpread:
                 return UNEVEN
         return None
 
+    def filter_all(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[Status | None]:
+        refusals: list[Status | None] = [None] * len(nodes)
+        for each in state.read(_Filtering).constraints:
+            values = candidates(nodes).gather(self._snapshot.label_column(each.constraint.topology_key))
+            most = each.constraint.max_skew + each.lowest() - each.self_match
+            count = each.counts.counts.get
+
+            def judge(value: str | None, most: int = most, count: Any = count) -> Status | None:
+                if value is None:
+                    return NO_LABEL
+                return UNEVEN if count(value, 0) > most else None
+
+            refusals = first(refusals, each_once(judge, values))
+        return refusals
+
     def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> None:
         _moved(state, other, node, 1)
 
@@ -143,37 +162,25 @@ class PodTopologySpread:
         if not constraints:
             return SKIP
         all_keys = bool(pod.spec.topology_spread_constraints) or not self._defaults.system
-        slots = [node.slot for node in nodes]
-        counts = [self._count(each, constraints, pod, all_keys=all_keys) for each in constraints]
-        ignored = {slot for slot in slots if 0 in [each.ids[slot] for each in counts]} if all_keys else set()
-        parts = []
-        for constraint, found in zip(constraints, counts, strict=True):
-            size = len(slots) - len(ignored)
-            if constraint.topology_key != HOSTNAME:
-                size = len({found.ids[slot] for slot in slots if slot not in ignored})
-            parts.append((found, math.log(size + 2), constraint.max_skew - 1))
-        state.write(_Scoring(parts, ignored))
+        found = [self._count(each, constraints, pod, all_keys=all_keys) for each in constraints]
+        gather = candidates(nodes).gather
+        domains = [gather(each.ids) for each in found]
+        ignored = [0 in ids for ids in zip(*domains, strict=True)] if all_keys and any(0 in ids for ids in domains) else None
+        left = len(nodes) - (sum(ignored) if ignored else 0)
+        marks = []
+        for constraint, counts, ids in zip(constraints, found, domains, strict=True):
+            size = left if constraint.topology_key == HOSTNAME else _different(ids, ignored)
+            marks.append(_marks(counts, ids, math.log(size + 2), constraint.max_skew - 1))
+        state.write(_Scoring(reduce(plus, marks), ignored))
         return None
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        return self.score_all(state, pod, (node,))[0]
-
     def score_all(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> list[int]:
-        """Pods in the node's domains; -1 for a node that is ignored."""
+        """Pods in the node's domains, weighted; -1 for a node that is ignored."""
         scoring = state.read(_Scoring)
-        slots = [node.slot for node in nodes]
-        totals = [0.5] * len(slots)  # rounds
-        for counts, weight, base in scoring.constraints:
-            ids, values = counts.ids, counts.values
-            if len(values) <= len(slots):
-                table = [0.0, *[count * weight + base for count in values[1:]]]
-                totals = [total + table[ids[slot]] for total, slot in zip(totals, slots, strict=True)]
-            else:
-                marks = [values[ids[slot]] * weight + base if ids[slot] else 0.0 for slot in slots]
-                totals = [total + mark for total, mark in zip(totals, marks, strict=True)]
-        if scoring.ignored:
-            return [-1 if slot in scoring.ignored else int(total) for slot, total in zip(slots, totals, strict=True)]
-        return [*map(int, totals)]
+        scores = each_once(lambda mark: int(mark + 0.5), scoring.marks)  # rounds
+        if scoring.ignored is None:
+            return scores
+        return [-1 if ignored else score for ignored, score in zip(scoring.ignored, scores, strict=True)]
 
     def normalize(self, state: CycleState, pod: Pod, scores: list[int]) -> list[int]:
         """The fewest are best; ignored nodes (-1) get nothing."""
@@ -182,11 +189,8 @@ class PodTopologySpread:
             least = min(score for score in scores if score >= 0)
         if not most:
             return [MAX_SCORE if score >= 0 else 0 for score in scores]
-        both = MAX_SCORE * (most + least)
-        if least >= 0 and len({*scores}) < len(scores) // 4:  # few different scores
-            scaled = {score: (both - MAX_SCORE * score) // most if score >= 0 else 0 for score in {*scores}}
-            return [scaled[score] for score in scores]
-        return [(both - MAX_SCORE * score) // most if score >= 0 else 0 for score in scores]
+        both = most + least
+        return each_once(lambda score: MAX_SCORE * (both - score) // most if score >= 0 else 0, scores)
 
     # ---- events
 
@@ -222,6 +226,21 @@ class PodTopologySpread:
         if event.old is None or event.new is None or event.action & Action.TAINT:
             return bool(before or after)
         return before != after
+
+
+def _different(ids: Sequence[int], ignored: Sequence[bool] | None) -> int:
+    """How many domains there are among the nodes that count."""
+    return len({*ids}) if ignored is None else len({each for each, out in zip(ids, ignored, strict=True) if not out})
+
+
+def _marks(counts: DomainCounts, ids: Sequence[int], weight: float, base: int) -> list[float]:
+    """Pods in the domain times weight, plus `base`; 0 for a node in no domain."""
+    values = counts.values
+    if len(values) <= len(ids):
+        table = [0.0, *[count * weight + base for count in values[1:]]]
+        return [*map(table.__getitem__, ids)]
+    marks = each_once(lambda count: count * weight + base, [*map(values.__getitem__, ids)])
+    return [mark if each else 0.0 for mark, each in zip(marks, ids, strict=True)] if 0 in ids else marks
 
 
 def _moved(state: CycleState, other: PodInfo, node: NodeInfo, sign: int) -> None:
