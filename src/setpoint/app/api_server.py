@@ -191,6 +191,7 @@ class ApiServer:
     def _serving(self) -> KeyPair:
         host = self.options.host
         addresses = {*_NAMES, "127.0.0.1", "::1", KUBERNETES_ADDRESS, socket.gethostname()}
+        addresses |= set(self.options.tls_san)
         addresses |= set(_host_addresses()) if host in ("0.0.0.0", "::", "") else {host}  # noqa: S104  compared, not bound
         return self.authority.issue("apiserver", Subject("kube-apiserver", (), tuple(sorted(addresses)), (SERVER,)))
 

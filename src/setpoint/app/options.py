@@ -95,7 +95,8 @@ class Options(Struct, frozen=True):
     `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here;
     `pod_network` is auto (a network per pod, where root may make one) or host.
     `kubernetes_version` is the minor whose kinds, versions and fields are served. `only` names the one part to run: apiserver,
-    or controllers (with the scheduler), for the API server at `server` (empty: the one of the data directory).
+    or controllers (with the scheduler), for the API server at `server` (empty: the one of the data directory). `tls_san` are more
+    names and addresses that the API server is reached by.
     """
 
     data_dir: Path
@@ -115,6 +116,7 @@ class Options(Struct, frozen=True):
     scheduler: bool = True
     only: str = ""
     server: str = ""
+    tls_san: tuple[str, ...] = ()
     etcd: Etcd = field(default_factory=Etcd)
     election: Election = field(default_factory=Election)
     kubernetes_version: str = DEFAULT_MINOR

@@ -39,6 +39,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     etcd_prefix: Annotated[str, typer.Option(help="What keys in etcd begin with.")] = "/registry",
     only: Annotated[str, typer.Option(help="The one part to run: apiserver or controllers.", show_default=False)] = "",
     server: Annotated[str, typer.Option(help="API server for --only controllers.", show_default=False)] = "",
+    tls_san: Annotated[list[str] | None, typer.Option(help="One more name or address in the API server's certificate.")] = None,
     leader_elect: Annotated[
         bool | None, typer.Option(help="Controllers wait for a lease.  [default: on etcd]", show_default=False)
     ] = None,
@@ -113,6 +114,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         scheduler=only != "apiserver",
         only=only,
         server=server,
+        tls_san=tuple(tls_san or ()),
         etcd=Etcd(
             ca_file=_absolute(etcd_cafile),
             certificate_file=_absolute(etcd_certfile),
