@@ -211,7 +211,7 @@ class Store(Protocol):
         """
 
     async def head(self, key: str) -> Record | None:
-        """The object as the next write will find it."""
+        """The object as the next write will find it; on a remote store, as far as is known here (see `still`)."""
 
     async def list(self, prefix: str, *, revision: int = 0, start: str = "", limit: int = 0) -> Page:
         """Objects whose keys begin with `prefix`, from the key `start` on, `limit` at the most (0: all), now or as of `revision`.

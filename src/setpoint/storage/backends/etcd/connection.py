@@ -38,6 +38,7 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.enable_http_proxy", 0),  # a store is no web site
 )
 #: what Kubernetes' own client of etcd sends at the most
 _LARGEST_REQUEST = 2 * 1024 * 1024

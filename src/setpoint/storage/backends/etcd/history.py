@@ -41,6 +41,8 @@ async def between(connection: Connection, layout: Layout, since: int, until: int
     from aetcd.rpc import rpc_pb2 as pb
     from grpc import aio
 
+    if since >= until:
+        return []
     create = pb.WatchCreateRequest(key=layout.root, range_end=layout.end, start_revision=since + 1, prev_kv=True)
     found: list[Change] = []
     member, stream = connection.stream()
