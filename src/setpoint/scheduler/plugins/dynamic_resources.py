@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims
+from setpoint.scheduler.plugin_config import DynamicResourcesArgs
 from setpoint.scheduler.status import SKIP, Diagnosis, Status, failed, unschedulable
 
 
@@ -18,7 +19,7 @@ class DynamicResources:
 
     name = "DynamicResources"
 
-    def __init__(self, handle: Handle) -> None: ...
+    def __init__(self, handle: Handle, args: DynamicResourcesArgs | None = None) -> None: ...
 
     def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]:
         state.write(_Claims())

@@ -9,16 +9,21 @@ from msgspec import Struct
 from setpoint.api.types.core_v1 import NodeSelectorTerm, Pod, PreferredSchedulingTerm
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, default_normalize
+from setpoint.scheduler.plugin_config import NodeAffinityArgs
 from setpoint.scheduler.plugins.node_selectors import required_matches, required_terms, term_matches
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status, unresolvable
 
 REFUSED = unresolvable("node(s) didn't match Pod's node affinity/selector")
+ENFORCED = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 CONFLICT = unresolvable("pod affinity terms conflict")
 
 
 class _Preferred(Struct, frozen=True):
     terms: Sequence[PreferredSchedulingTerm]
+
+
+DEFAULT_ARGS = NodeAffinityArgs()
 
 
 class NodeAffinity:
@@ -27,25 +32,32 @@ class NodeAffinity:
     name = "NodeAffinity"
     local = True
 
-    def __init__(self, handle: Handle) -> None: ...
+    def __init__(self, handle: Handle, args: NodeAffinityArgs = DEFAULT_ARGS) -> None:
+        added = args.added_affinity
+        required = added.required_during_scheduling_ignored_during_execution if added is not None else None
+        self._added = required.node_selector_terms or () if required is not None else None
+        self._added_preferred = (added.preferred_during_scheduling_ignored_during_execution or ()) if added is not None else ()
 
     def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]:
         terms = required_terms(pod)
         if terms is None:
-            return None, None if pod.spec.node_selector else SKIP
+            return None, None if pod.spec.node_selector or self._added is not None else SKIP
         names = _named_nodes(terms)
         if names is None:
             return None, None
         return (PreFilterResult(names), None) if names else (None, CONFLICT)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        if self._added is not None and not any(term_matches(term, node.known) for term in self._added):
+            return ENFORCED
         return None if required_matches(pod, node.known) else REFUSED
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
         affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-        if affinity is None or not affinity.preferred_during_scheduling_ignored_during_execution:
+        own = affinity.preferred_during_scheduling_ignored_during_execution or () if affinity is not None else ()
+        if not own and not self._added_preferred:
             return SKIP
-        state.write(_Preferred(affinity.preferred_during_scheduling_ignored_during_execution))
+        state.write(_Preferred((*own, *self._added_preferred)))
         return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:

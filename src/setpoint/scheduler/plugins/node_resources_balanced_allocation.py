@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: rather where cpu and memory would be used to the same degree.
+"""NodeResourcesBalancedAllocation: rather where the resources (cpu and memory, if not told otherwise) would be used to the same degree.
 
 The score is 100 minus a hundred times the standard deviation of the used fractions. Pods that ask for nothing are left out: they
 would all go to the most balanced node.
@@ -6,13 +6,18 @@ would all go to the most balanced node.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle
+from setpoint.scheduler.plugin_config import NodeResourcesBalancedAllocationArgs
 from setpoint.scheduler.resources import CPU, MEMORY
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status
+
+
+DEFAULT_ARGS = NodeResourcesBalancedAllocationArgs()
 
 
 class NodeResourcesBalancedAllocation:
@@ -21,16 +26,26 @@ class NodeResourcesBalancedAllocation:
     name = "NodeResourcesBalancedAllocation"
     local = True
 
-    def __init__(self, handle: Handle) -> None: ...
+    def __init__(self, handle: Handle, args: NodeResourcesBalancedAllocationArgs = DEFAULT_ARGS) -> None:
+        self._names = [each.name for each in args.resources]
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
         requests = state.info.requests
-        return None if requests.get(CPU) or requests.get(MEMORY) else SKIP
+        return None if any(requests.get(name) for name in self._names) else SKIP
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        cpu, memory = _fraction(state, node, CPU), _fraction(state, node, MEMORY)
-        deviation = 0.0 if cpu is None or memory is None else abs(cpu - memory) / 2
-        return int((1 - deviation) * MAX_SCORE)
+        asked = (name for name in self._names if name in (CPU, MEMORY) or state.info.requests.get(name))
+        fractions = [used for name in asked if (used := _fraction(state, node, name)) is not None]
+        return int((1 - _deviation(fractions)) * MAX_SCORE)
+
+
+def _deviation(fractions: Sequence[float]) -> float:
+    if len(fractions) < 2:  # noqa: PLR2004 - one alone is even
+        return 0.0
+    if len(fractions) == 2:  # noqa: PLR2004 - the same as below, exactly
+        return abs(fractions[0] - fractions[1]) / 2
+    mean = sum(fractions) / len(fractions)
+    return math.sqrt(sum((each - mean) ** 2 for each in fractions) / len(fractions))
 
 
 def _fraction(state: CycleState, node: NodeInfo, name: str) -> float | None:

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: the node has what the pod asks for; the more it has left, the better (strategy LeastAllocated)."""
+"""NodeResourcesFit: the node has what the pod asks for; how full it would be is its score, by the strategy of the arguments."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
-from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle
+from setpoint.scheduler.framework import CycleState, Handle
+from setpoint.scheduler.plugin_config import NodeResourcesFitArgs
+from setpoint.scheduler.plugins.resource_scoring import rate_of
 from setpoint.scheduler.resources import CPU, EPHEMERAL, MEMORY, PODS, Amounts, amounts, pod_requests
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Code, Status
 
 TOO_MANY_PODS = "Too many pods"
-SCORED = (CPU, MEMORY)
+SCORED = (CPU, MEMORY)  # counted for pods that do not ask, too
 
 
 class Shortage(Struct, frozen=True):
@@ -36,16 +38,23 @@ def shortages(requests: Amounts, node: NodeInfo) -> Iterator[Shortage]:
             yield Shortage(f"Insufficient {name}", hopeless=wanted > have)
 
 
+DEFAULT_ARGS = NodeResourcesFitArgs()
+
+
 class NodeResourcesFit:
     """See the module."""
 
     name = "NodeResourcesFit"
     local = True
 
-    def __init__(self, handle: Handle) -> None: ...
+    def __init__(self, handle: Handle, args: NodeResourcesFitArgs = DEFAULT_ARGS) -> None:
+        self._args = args
+        self._rate = rate_of(args.scoring_strategy)
+        self._scored = [(each.name, each.weight or 1) for each in args.scoring_strategy.resources]
+        self._skips_zero = args.scoring_strategy.type == "RequestedToCapacityRatio"
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
-        found = [*shortages(state.info.requests, node)]
+        found = [*shortages(self._counted(state.info.requests), node)]
         if not found:
             return None
         hopeless = any(shortage.hopeless for shortage in found)
@@ -53,16 +62,27 @@ class NodeResourcesFit:
         return Status(code, tuple(shortage.reason for shortage in found))
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        total = count = 0
+        total = weights = 0
         wanted, requested = state.info.non_zero, node.non_zero
-        for name in SCORED:
+        for name, weight in self._scored:
             have = node.allocatable.get(name, 0)
-            if not have:
+            if not have or (name not in SCORED and not wanted.get(name)):
+                continue  # the node has none, or the pod does not ask for it
+            rated = self._rate(requested.get(name, 0) + wanted.get(name, 0), have)
+            if self._skips_zero and not rated:
                 continue
-            left = have - requested.get(name, 0) - wanted.get(name, 0)
-            total += left * MAX_SCORE // have if left > 0 else 0
-            count += 1
-        return total // count if count else 0
+            total += rated * weight
+            weights += weight
+        if self._skips_zero:
+            return int(total / weights + 0.5) if weights else 0
+        return total // weights if weights else 0
+
+    def _counted(self, requests: Amounts) -> Amounts:
+        """The requests without extended resources that an extender looks after."""
+        names, groups = self._args.ignored_resources, self._args.ignored_resource_groups
+        if not names and not groups:
+            return requests
+        return {name: value for name, value in requests.items() if name not in names and name.partition("/")[0] not in groups}
 
     def interests(self) -> Sequence[Interest]:
         return (
