@@ -1,8 +1,8 @@
 """Who may do what. The table is written by hand from Kubernetes' documentation of its default roles and of the node authoriser.
 
-A line is `verb resource[/subresource] [name] [?query] : who`, in namespace `team` where the resource has one. Who is not listed is
-refused. `all` is everybody, `known` everybody but the anonymous user. Writes are dry runs; what admission says afterwards does not
-count here.
+A line is `verb resource[/subresource] [name] [?query] : who`, in namespace `team` where the resource has one. Who is not listed
+is refused. `all` is everybody, `known` everybody but the anonymous user. Writes are dry runs; what admission says afterwards does
+not count here.
 """
 
 from __future__ import annotations
