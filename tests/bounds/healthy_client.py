@@ -1,6 +1,7 @@
 """A client of its own process, so that its figures are the server's and not the test's: `PORT TOKEN PERIOD`.
 
-It reads one object again and again until its standard input ends; then it prints how long each time took, in seconds.
+It says that it is connected, then reads one object again and again until its standard input ends; then it prints how long each
+time took, in seconds.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ def main(port: int, token: str, period: float) -> None:
     request = f"GET /api/v1/namespaces/default HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     times: list[float] = []
     with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain) as connection:
+        sys.stdout.write("connected\n")
+        sys.stdout.flush()
         while not ended.is_set():
             before = time.perf_counter()
             connection.sendall(request)

@@ -138,8 +138,10 @@ async def healthy(server: Server, user: str = "bob", period: float = 0.01) -> As
     )
     times: list[float] = []
     try:
-        await asyncio.sleep(0.3)  # until it has begun
+        assert process.stdout is not None
+        await process.stdout.readline()
         yield times
+        await asyncio.sleep(0.2)
     finally:
         found, _ = await process.communicate(b"")
     assert process.returncode == 0, found

@@ -38,13 +38,17 @@ async def test_writers_are_hardly_delayed_by_compaction_and_checkpoints(tmp_path
     async def compact() -> None:
         nonlocal compactions
         while True:
-            await asyncio.sleep(0.25)
-            await store.compact(store.revision - 500)
-            compactions += 1
+            await asyncio.sleep(0.1)
+            if store.revision > 2 * KEYS:
+                await store.compact(store.revision - KEYS)
+                compactions += 1
 
     compacting = asyncio.ensure_future(compact())
     await asyncio.gather(*map(write, range(WRITERS)))
     compacting.cancel()
+    await asyncio.wait([compacting])
+    assert compacting.cancelled(), compacting.exception()
+    assert compactions
     await store.close()
     report(
         "writers beside compaction",
