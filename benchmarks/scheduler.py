@@ -21,8 +21,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from setpoint.api.types.base import convert
 from setpoint.api.types.apps_v1 import REPLICASETS
+from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod
 from setpoint.kit.clock import RealClock
 from setpoint.kit.tasks import Tasks
@@ -37,8 +37,8 @@ class FakeApi:
     """Binds at once; what is written comes back to `bound` as the informer would bring it."""
 
     def __init__(self) -> None:
-        self.bound: Callable[[str, str], None] = lambda name, node: None
-        self.gone: Callable[[str], None] = lambda name: None
+        self.bound: Callable[[str, str], None] = lambda *_: None
+        self.gone: Callable[[str], None] = lambda _: None
 
     async def create_subresource(self, _: Any, name: str, __: str, body: Any, ___: str) -> None:
         await asyncio.sleep(0)
@@ -53,6 +53,8 @@ class FakeApi:
 
 
 class NoEvents:
+    """Nobody reads events here."""
+
     def event(self, *_: Any, **__: Any) -> None: ...
 
 
@@ -129,7 +131,10 @@ async def run(make: Case, scale: float) -> dict[str, Any]:
     scheduler = Scheduler(api, RealClock(), recorder=recorder, rng=random.Random(1))  # noqa: S311 - a lot among equals
     for app in ("web", "low", "high"):
         scheduler.informers.of(REPLICASETS).store.put(convert(replica_set(app), REPLICASETS.type))
-    told: dict[str, Any] = {"nodes": scheduler.informers.of(NODES), "pods": scheduler.informers.of(PODS, field_selector=UNFINISHED)}
+    told: dict[str, Any] = {
+        "nodes": scheduler.informers.of(NODES),
+        "pods": scheduler.informers.of(PODS, field_selector=UNFINISHED),
+    }
     for node in nodes:
         told["nodes"]._put(node)  # noqa: SLF001 - a measurement
     pods: dict[str, Pod] = {}

@@ -96,7 +96,7 @@ class Options(Struct, frozen=True):
     `pod_network` is auto (a network per pod, where root may make one) or host.
     `kubernetes_version` is the minor whose kinds, versions and fields are served. `only` names the one part to run: apiserver,
     or controllers (with the scheduler), for the API server at `server` (empty: the one of the data directory). `tls_san` are more
-    names and addresses that the API server is reached by.
+    names and addresses that the API server is reached by. `scheduler_config` is a KubeSchedulerConfiguration.
     """
 
     data_dir: Path
@@ -114,6 +114,7 @@ class Options(Struct, frozen=True):
     audit: Audit = field(default_factory=Audit)
     controllers: bool = True
     scheduler: bool = True
+    scheduler_config: Path | None = None
     only: str = ""
     server: str = ""
     tls_san: tuple[str, ...] = ()

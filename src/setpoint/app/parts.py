@@ -134,11 +134,20 @@ def simulated_nodes(options: Options, client: Client, clients: Callable[[str], C
     return SimulatedNodes(client, clock, [NodeSpec(name) for name in options.node_names], clients=clients)
 
 
-def scheduler(client: Client, clock: Clock) -> Runs:
-    """The scheduler, with its own informers."""
+def scheduler(options: Options, client: Client, clock: Clock) -> Runs:
+    """The scheduler, with its own informers. Raises StartError for a configuration that cannot be used."""
     from setpoint.scheduler.scheduler import Scheduler
 
-    return Scheduler(client, clock)
+    if options.scheduler_config is None:
+        return Scheduler(client, clock)
+    from setpoint.app.options import StartError
+    from setpoint.scheduler.config import ConfigError, load
+    from setpoint.scheduler.registry import PluginError
+
+    try:
+        return Scheduler(client, clock, load(options.scheduler_config))
+    except (ConfigError, PluginError) as error:
+        raise StartError(str(error)) from error
 
 
 def controllers_loop(
@@ -160,7 +169,7 @@ def scheduler_loop(options: Options, client: Client, clock: Clock) -> Callable[[
     """The scheduler as a loop: at once, or whenever its lease is ours."""
 
     def make() -> Runs:
-        return scheduler(client, clock)
+        return scheduler(options, client, clock)
 
     if not options.elects:
         return make().run

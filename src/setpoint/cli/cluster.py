@@ -48,6 +48,9 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     leader_elect_retry_period: Annotated[float, typer.Option(help="Seconds between two tries.")] = 2,
     split: Annotated[bool, typer.Option("--split", help="One process per part instead of one for all.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Return once it is ready; end it with `setpoint down`.")] = False,
+    scheduler_config: Annotated[
+        Path | None, typer.Option(help="A KubeSchedulerConfiguration: profiles, plugins, extenders.", show_default=False)
+    ] = None,
     token_auth_file: Annotated[
         Path | None, typer.Option(help='Static bearer tokens: token,user,uid,"groups".', show_default=False)
     ] = None,
@@ -127,6 +130,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         store=store,
         split=split,
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
+        scheduler_config=scheduler_config.absolute() if scheduler_config else None,
         access=Access(
             anonymous=anonymous_auth,
             authentication_config=_path(authentication_config),

@@ -6,7 +6,7 @@ search comes to them. So a pod of a known template costs one comparison per node
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from setpoint.scheduler.node_info import NodeInfo

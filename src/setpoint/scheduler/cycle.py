@@ -101,9 +101,7 @@ class Cycle:
 
     # ---- filtering
 
-    def _feasible(
-        self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis
-    ) -> list[NodeInfo]:
+    def _feasible(self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis) -> list[NodeInfo]:
         pod = state.info.pod
         names, narrowed, refusal = self._profile.pre_filter(state, pod)
         if refusal is not None:
@@ -128,9 +126,7 @@ class Cycle:
         node = self._snapshot.get(name) if name else None
         return node if node is not None and self._check(state, node) is None else None
 
-    def _search(
-        self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis
-    ) -> list[NodeInfo]:
+    def _search(self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis) -> list[NodeInfo]:
         """Go round the nodes from where the last search ended, so that all get their turn."""
         total = len(nodes)
         enough = nodes_to_find(total, self._profile.config.percentage_of_nodes_to_score)

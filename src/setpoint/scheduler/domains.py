@@ -114,7 +114,7 @@ class DomainCounts:
         if len(self.counts) == 1:
             return mine + changed
         if mine == lowest and self._having[lowest] == 1:
-            return min(min(count for count in self._having if count != lowest), mine + changed)
+            return min((*(count for count in self._having if count != lowest), mine + changed))
         return min(lowest, mine + changed)
 
 

@@ -220,9 +220,7 @@ def _chain(state: CycleState, filters: Points[Filter]) -> Refuse:
     return run
 
 
-def _also(
-    state: CycleState, found: list[Status | None], nodes: Candidates, name: str, plugin: Filter
-) -> list[Status | None]:
+def _also(state: CycleState, found: list[Status | None], nodes: Candidates, name: str, plugin: Filter) -> list[Status | None]:
     """What one more filter says of the nodes that are left."""
     pod = state.info.pod
     if isinstance(plugin, FilterAll):

@@ -15,6 +15,7 @@ from setpoint.registry.admission.default_classes import default_ingress_class, d
 from setpoint.registry.admission.default_toleration_seconds import DefaultTolerationSeconds
 from setpoint.registry.admission.limit_ranger import LimitRanger
 from setpoint.registry.admission.namespace_lifecycle import NamespaceLifecycle
+from setpoint.registry.admission.pod_topology_labels import PodTopologyLabels
 from setpoint.registry.admission.priority import Priority
 from setpoint.registry.admission.reader import Reader
 from setpoint.registry.admission.resource_quota import Ledger, ResourceQuota
@@ -79,6 +80,7 @@ def default_chain(
         "RuntimeClass": RuntimeClass(reader),
         "CertificateSubjectRestriction": CertificateSubjectRestriction(),
         "DefaultIngressClass": default_ingress_class(reader),
+        "PodTopologyLabels": PodTopologyLabels(reader),
         **(plugins or {}),
     }
     if ledger is not None:

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: rather where the resources (cpu and memory, if not told otherwise) would be used to the same degree.
+"""NodeResourcesBalancedAllocation: rather where cpu and memory (or other resources) would be used to the same degree.
 
 The score is 100 minus a hundred times the standard deviation of the used fractions. Pods that ask for nothing are left out: they
 would all go to the most balanced node.
@@ -15,7 +15,6 @@ from setpoint.scheduler.plugin_config import NodeResourcesBalancedAllocationArgs
 from setpoint.scheduler.resources import CPU, MEMORY
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status
-
 
 DEFAULT_ARGS = NodeResourcesBalancedAllocationArgs()
 
@@ -40,9 +39,9 @@ class NodeResourcesBalancedAllocation:
 
 
 def _deviation(fractions: Sequence[float]) -> float:
-    if len(fractions) < 2:  # noqa: PLR2004 - one alone is even
+    if len(fractions) < 2:
         return 0.0
-    if len(fractions) == 2:  # noqa: PLR2004 - the same as below, exactly
+    if len(fractions) == 2:
         return abs(fractions[0] - fractions[1]) / 2
     mean = sum(fractions) / len(fractions)
     return math.sqrt(sum((each - mean) ** 2 for each in fractions) / len(fractions))
