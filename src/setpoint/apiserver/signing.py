@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -200,9 +201,11 @@ def _dated(
 
 def _name(subject: Subject) -> x509.Name:
     groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in subject.groups]
-    # X.509 allows a name of 64 characters, and nobody who reads certificates asks; accounts of controllers have longer ones
-    short = len(subject.name) <= 64
-    return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name, _validate=short)])
+    if len(subject.name) <= 64:
+        return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name)])
+    with warnings.catch_warnings():  # X.509 allows no more, and nobody who reads certificates asks; controllers' accounts have more
+        warnings.simplefilter("ignore")
+        return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name, _validate=False)])
 
 
 def _alternatives(addresses: Iterable[str]) -> list[x509.GeneralName]:
