@@ -203,7 +203,7 @@ def _name(subject: Subject) -> x509.Name:
     groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in subject.groups]
     if len(subject.name) <= 64:
         return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name)])
-    with warnings.catch_warnings():  # X.509 allows no more, and nobody who reads certificates asks; controllers' accounts have more
+    with warnings.catch_warnings():  # X.509 allows no more, nobody asks; controllers have longer
         warnings.simplefilter("ignore")
         return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.name, _validate=False)])
 
