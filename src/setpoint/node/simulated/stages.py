@@ -51,7 +51,11 @@ def next_step(pod: core_v1.Pod, stages: Stages, *, lost: bool = False) -> Step |
     """The next step of a pod; `lost`: its containers died with the node. None when it stays as it is."""
     if pod.metadata.deletion_timestamp:
         grace = pod.metadata.deletion_grace_period_seconds
-        return Step("stopping", stages.stop if grace is None else min(stages.stop, grace))
+        after = stages.stop if grace is None else min(stages.stop, grace)
+        if pod.metadata.finalizers and pod.status.phase not in {"Succeeded", "Failed"}:
+            # Somebody waits for its end, and will see the pod only as long as the finalizer is there: say how it ended.
+            return Step("ending", after, lambda place, now: ended(pod, place, now, KILLED))
+        return Step("stopping", after)
     if pod.status.phase in {"Succeeded", "Failed"}:
         return None
     statuses = pod.status.container_statuses
