@@ -31,9 +31,7 @@ from setpoint.testing.consistency.history import Seen, Version
 from setpoint.testing.etcd import Etcd
 from setpoint.testing.real import Cluster
 
-KILLS = max(2, int(os.environ.get("SETPOINT_TORTURE", "20")) // 10)
-if "SETPOINT_TORTURE" in os.environ:
-    KILLS = int(os.environ["SETPOINT_TORTURE"])
+KILLS = int(os.environ.get("SETPOINT_TORTURE", "2"))
 KEYS = [f"configmaps/{name}/x{number}" for name in "de" for number in range(4)]
 
 
