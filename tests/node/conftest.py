@@ -251,6 +251,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
     await server.start()
     try:
         async with Tasks("rig") as tasks:
+            server.follow(tasks)  # what a node may read follows from its pods
             rig = Rig(tmp_path, server, tasks)
             await rig.admin.create(SERVICEACCOUNTS, {"metadata": {"name": "default"}}, "default")
             await rig.admin.create(CONFIGMAPS, {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": "CA"}}, "default")
