@@ -11,7 +11,6 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Protocol
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -119,6 +118,8 @@ def location(zone: str) -> tzinfo:
     """The time zone of a name; Unparseable if there is none."""
     if zone in {"", "UTC", "Etc/UTC"}:
         return UTC
+    from zoneinfo import ZoneInfo  # only CronJobs with a time zone need it
+
     try:
         return ZoneInfo(zone)
     except (KeyError, ValueError, OSError) as error:

@@ -24,11 +24,14 @@ class ServicePods:
 
     def pod_changed(self, _: str, old: core_v1.Pod | None, new: core_v1.Pod | None) -> None:
         """The Services that select it now or selected it before."""
-        if old is not None and new is not None and not selection.matter(old, new):
-            return
         pod = new if new is not None else old
         if pod is None:
             return
-        for service in self._services.list(pod.metadata.namespace):
-            if any(each is not None and selection.selects(service, each) for each in (old, new)):
+        behind = [
+            service
+            for service in self._services.list(pod.metadata.namespace)
+            if any(each is not None and selection.selects(service, each) for each in (old, new))
+        ]
+        if behind and (old is None or new is None or selection.matter(old, new)):
+            for service in behind:
                 self._enqueue(key_of(service))
