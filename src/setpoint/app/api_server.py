@@ -23,7 +23,7 @@ from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import parse
-from setpoint.app import access, bootstrap, extension_authentication, flow_control_objects, kubeconfig, shared
+from setpoint.app import access, authorizers, bootstrap, extension_authentication, flow_control_objects, kubeconfig, shared
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
@@ -59,6 +59,7 @@ class ApiServer:
         self._objects = Objects(self._store)
         self._tokens = ServiceAccountTokens(SigningKey(self.data.pki), self._objects, clock)
         self._proxy = KubeletProxy(self._node, self.authority.certificate_file, self._kubelet_client())
+        deciding, deciders_end = authorizers.chosen(options, clock)
         self.pipeline = make_pipeline(
             self._store,
             clock,
@@ -68,9 +69,10 @@ class ApiServer:
             timings=options.timings,
             minor=options.kubernetes_version,
             front_proxy=self.front_proxy.issue(access.PROXY_NAME, Subject(access.PROXY_NAME)),
+            authorizers=deciding,
         )
         self._authentication, ends = access.authentication(options, self._tokens, self._objects, clock)
-        self.pipeline.on_close += ends
+        self.pipeline.on_close += [*ends, *deciders_end]
         self.pipeline.virtual("tokenreviews", self._review_token)
         authorities = Authorities(self.authority.certificate_file, self.front_proxy.certificate_file)
         self._audit_log: LogFile | None = None

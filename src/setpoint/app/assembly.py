@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,7 +13,7 @@ from setpoint.apiserver.aggregation.assembling import Aggregation
 from setpoint.apiserver.aggregation.following import Groups
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.token_requests import TokenRequests
-from setpoint.apiserver.authorization.assembly import Authorization
+from setpoint.apiserver.authorization.assembly import DEFAULT, Authorization, Chosen
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.custom_resources.following import CustomResources
 from setpoint.apiserver.discovery import Discovery
@@ -66,7 +66,7 @@ class Objects:
         return found
 
 
-def make_pipeline(
+def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     store: Store,
     clock: Clock,
     *,
@@ -74,6 +74,7 @@ def make_pipeline(
     tokens: ServiceAccountTokens | None = None,
     kubelet: KubeletProxy | None = None,
     timings: Timings = Timings(),  # noqa: B008  frozen
+    authorizers: Sequence[Chosen] = DEFAULT,
     minor: str = minors.DEFAULT,
     front_proxy: KeyPair | None = None,
 ) -> Pipeline:
@@ -82,7 +83,7 @@ def make_pipeline(
     """
     served = minors.of_minor(minor)
     reader = StoreReader(store)
-    authorization = Authorization(store, clock)
+    authorization = Authorization(store, clock, authorizers)
     webhooks = AdmissionWebhooks(reader)
     admission = default_chain(
         reader,

@@ -61,6 +61,9 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     authentication_token_webhook_config_file: Annotated[
         Path | None, typer.Option(help="Kubeconfig of a server that judges tokens.", show_default=False)
     ] = None,
+    authorization_config: Annotated[
+        Path | None, typer.Option(help="Kubernetes' AuthorizationConfiguration.", show_default=False)
+    ] = None,
     oidc_issuer_url: Annotated[str, typer.Option(help="Issuer of OpenID Connect tokens.", show_default=False)] = "",
     oidc_client_id: Annotated[str, typer.Option(help="The audience of its tokens.", show_default=False)] = "",
     oidc_username_claim: Annotated[str, typer.Option(help="The claim that is the user's name.")] = "sub",
@@ -131,6 +134,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         split=split,
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
         scheduler_config=scheduler_config.absolute() if scheduler_config else None,
+        authorization_config=str(authorization_config.absolute()) if authorization_config else "",
         access=Access(
             anonymous=anonymous_auth,
             authentication_config=_path(authentication_config),

@@ -40,6 +40,13 @@ class AlwaysAllow:
         return ALLOWED
 
 
+class AlwaysDeny:
+    """Nobody may do anything by this one; others may still allow it."""
+
+    def decide(self, user: UserInfo, info: RequestInfo) -> Decision:
+        return Decision(None, "Everything is forbidden.")
+
+
 class Union:
     """Asks one after the other until one allows or denies."""
 
