@@ -251,3 +251,18 @@ async def test_a_webhook_that_writes_what_it_is_asked_about_ends(api: Api, hooks
     await api.configure("validating", "c", hooks.hook("h", timeoutSeconds=1))
     failed = await api.make(code=500)
     assert "context deadline exceeded" in failed["message"]
+
+
+async def test_an_injected_sidecar_gets_what_every_container_gets(api: Api, hooks: Hooks) -> None:
+    """The server's own plugins see a changed object once more: the sidecar has the account's token, like the others."""
+    container = {"name": "sidecar", "image": "proxy"}
+    hooks.answers["injector"] = patching({"op": "add", "path": "/spec/containers/-", "value": container})
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
+    await api.configure("mutating", "m", hooks.hook("injector", rules=rules))
+    await api("POST /api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+    body = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    pod = await api("POST /api/v1/namespaces/default/pods", body)
+    assert hooks.names() == ["injector"]
+    mounts = [[mount["mountPath"] for mount in each["volumeMounts"]] for each in pod["spec"]["containers"]]
+    assert mounts == [["/var/run/secrets/kubernetes.io/serviceaccount"]] * 2
+    assert len(pod["spec"]["volumes"]) == 1
