@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from setpoint.api.types import apps_v1, batch_v1, core_v1
 from setpoint.controllers import (
     cluster_role_aggregation,
     disruption_budget,
-    endpoint_slice,
-    endpoint_slice_mirroring,
-    endpoints,
     flow_control,
     garbage_collector,
     namespace,
@@ -22,19 +20,15 @@ from setpoint.controllers import (
     root_ca,
     service_account,
     taint_eviction,
-    ttl_after_finished,
 )
 from setpoint.controllers.bootstrap_tokens import cleaning as bootstrap_token_cleaning
 from setpoint.controllers.bootstrap_tokens import signing as bootstrap_token_signing
 from setpoint.controllers.certificates import approving, cleaning, signing
 from setpoint.controllers.component import Component, Context
-from setpoint.controllers.cronjob import controller as cronjob
-from setpoint.controllers.daemonset import controller as daemonset
 from setpoint.controllers.deployment import controller as deployment
-from setpoint.controllers.job import controller as job
+from setpoint.controllers.lazy import always, lazy
 from setpoint.controllers.replicaset import controller as replicaset
 from setpoint.controllers.service_account import tokens as service_account_tokens
-from setpoint.controllers.statefulset import controller as statefulset
 
 
 def _deployment(context: Context) -> Component:
@@ -45,6 +39,30 @@ def _replicaset(context: Context) -> Component:
     return replicaset.new(context.client, context.clock, context.informers, context.recorder(replicaset.NAME))
 
 
+def _selects(service: core_v1.Service) -> bool:
+    return bool(service.spec.selector)
+
+
+def _is_tracked(pod: core_v1.Pod) -> bool:
+    """A Job's pod, of which the Job may be gone."""
+    return "batch.kubernetes.io/job-tracking" in pod.metadata.finalizers
+
+
+def _is_published(endpoints: core_v1.Endpoints) -> bool:
+    return "endpoints.kubernetes.io/managed-by" in endpoints.metadata.labels
+
+
+_LAZY = (
+    lazy("cronjob-controller", "cronjob.controller", (batch_v1.CRONJOBS, always)),
+    lazy("daemonset-controller", "daemonset.controller", (apps_v1.DAEMONSETS, always)),
+    lazy("endpoints-controller", "endpoints", (core_v1.SERVICES, _selects), (core_v1.ENDPOINTS, _is_published)),
+    lazy("endpointslice-controller", "endpoint_slice", (core_v1.SERVICES, _selects)),
+    lazy("endpointslice-mirroring-controller", "endpoint_slice_mirroring", (core_v1.ENDPOINTS, always)),
+    lazy("job-controller", "job.controller", (batch_v1.JOBS, always), (core_v1.PODS, _is_tracked)),
+    lazy("statefulset-controller", "statefulset.controller", (apps_v1.STATEFULSETS, always)),
+    lazy("ttl-after-finished-controller", "ttl_after_finished", (batch_v1.JOBS, always)),
+)
+
 # A function that gives None has nothing to do under these settings.
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "bootstrap-signer-controller": bootstrap_token_signing.new,
@@ -52,15 +70,9 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "certificatesigningrequest-cleaner-controller": cleaning.new,
     "certificatesigningrequest-signing-controller": signing.new,
     "clusterrole-aggregation-controller": cluster_role_aggregation.new,
-    "cronjob-controller": cronjob.new,
-    "daemonset-controller": daemonset.new,
     "deployment-controller": _deployment,
     "disruption-controller": disruption_budget.new,
-    "endpoints-controller": endpoints.new,
-    "endpointslice-controller": endpoint_slice.new,
-    "endpointslice-mirroring-controller": endpoint_slice_mirroring.new,
     "garbage-collector-controller": garbage_collector.new,
-    "job-controller": job.new,
     "namespace-controller": namespace.new,
     "node-lifecycle-controller": node_lifecycle.new,
     "persistentvolume-binder-controller": persistent_volume.new,
@@ -74,9 +86,8 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "root-ca-certificate-publisher-controller": root_ca.new,
     "serviceaccount-controller": service_account.new,
     "serviceaccount-token-controller": service_account_tokens.new,
-    "statefulset-controller": statefulset.new,
     "taint-eviction-controller": taint_eviction.new,
     "token-cleaner-controller": bootstrap_token_cleaning.new,
-    "ttl-after-finished-controller": ttl_after_finished.new,
     "ttl-controller": node_ttl.new,
+    **dict(_LAZY),
 }
