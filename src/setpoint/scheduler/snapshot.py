@@ -148,8 +148,8 @@ class Snapshot:
         """A pod that has a node, as the API server says: new, changed, or the confirmation of an assumed one."""
         key, node = pod.metadata.uid or f"{pod.metadata.namespace}/{pod.metadata.name}", pod.spec.node_name
         assumed = self._assumed.pop(key, None)
-        if assumed is not None and self._places[key] == node and assumed.pod.metadata.labels == pod.metadata.labels:
-            assumed.pod = pod  # as expected
+        if assumed is not None and self._places[key] == node and _as_assumed(assumed.pod, pod):
+            assumed.pod = pod
             return
         self._take_off(key)
         self._place(PodInfo(pod), node)
@@ -237,6 +237,12 @@ def _same(old: Node, new: Node) -> bool:
         and old.metadata.annotations == new.metadata.annotations
         and [(each.type, each.status) for each in before.conditions] == [(each.type, each.status) for each in after.conditions]
     )
+
+
+def _as_assumed(assumed: Pod, pod: Pod) -> bool:
+    """Nothing else changed while the binding was under way."""
+    before, after = assumed.metadata, pod.metadata
+    return before.labels == after.labels and before.deletion_timestamp == after.deletion_timestamp
 
 
 def _elsewhere(old: Node, new: Node) -> bool:
