@@ -196,3 +196,11 @@ async def test_without_headers_nothing_changes() -> None:
     await Impersonation().apply(request, parse(request), Grants())
     assert request.user == ADMIN
     assert request.impersonated is None
+
+
+def test_a_name_that_is_no_text_is_told_as_one() -> None:
+    head = heads.parse(b"GET / HTTP/1.1\r\nHost: a\r\nImpersonate-User: bo\xff\r\nImpersonate-Group: \xc3\xa9")
+    assert head is not None
+    wanted = wanted_user(head.headers)
+    assert wanted is not None
+    assert (wanted.name, wanted.groups) == ("bo\ufffd", ("é",))

@@ -85,6 +85,11 @@ def _headers(lines: Iterable[bytes]) -> dict[str, str] | None:
     return headers
 
 
+def readable(value: str) -> str:
+    """A header's value as a text that can be written: bytes that are no UTF-8 are replaced, as Go does in its JSON."""
+    return value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def _name(raw: bytes) -> str:
     """A header's name in lower case; empty when it is none. Names are few and are remembered."""
     if _NAME.fullmatch(raw) is None:

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, StatusError, bad_request, forbidden_object, invalid, required
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
+from setpoint.apiserver.heads import readable
 from setpoint.apiserver.request import Request
 from setpoint.apiserver.routing import RequestInfo
 
@@ -289,13 +290,13 @@ def _asks(name: str) -> bool:
 
 def wanted_user(headers: Mapping[str, str]) -> Wanted | None:
     """The identity that headers ask for (repeated ones joined by line breaks, see `heads`); raises 400 for one without a name."""
-    name, uid = (headers.get(header, "").split("\n", 1)[0] for header in (USER, UID))
-    groups = tuple(headers[GROUP].split("\n")) if GROUP in headers else ()
+    name, uid = (readable(headers.get(header, "")).split("\n", 1)[0] for header in (USER, UID))
+    groups = tuple(readable(headers[GROUP]).split("\n")) if GROUP in headers else ()
     extra: dict[str, tuple[str, ...]] = {}
     for header in sorted(headers):
         if header.startswith(EXTRA):
             key = unquote(header.removeprefix(EXTRA))
-            extra[key] = extra.get(key, ()) + tuple(headers[header].split("\n"))
+            extra[key] = extra.get(key, ()) + tuple(readable(headers[header]).split("\n"))
     wanted = Wanted(name, uid, groups, extra)
     if name:
         return wanted

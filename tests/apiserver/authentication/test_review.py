@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.authentication import Authentication, bearer_token, complaint
 from setpoint.apiserver.authentication.rejected import Rejected
 
 OWN = "https://server.example"
@@ -36,3 +37,36 @@ async def test_a_token_is_for_whom_it_names() -> None:
     assert await found.review("meant", ["a", "vault"], OWN) == (UserInfo("meant", groups=GROUPS), ["vault"])
     with pytest.raises(Rejected):
         await found.review("meant", [OWN], OWN)
+
+
+class Void(Plain):
+    async def user_of(self, token: str) -> UserInfo | None:
+        raise Rejected("service account token has expired")
+
+
+async def test_reasons_are_told_in_reviews_and_nowhere_else() -> None:
+    found = Authentication([Void(), Plain()])
+    with pytest.raises(Rejected, match=r"^\[invalid bearer token, service account token has expired\]$"):
+        await found.review("other", [OWN], OWN)
+    assert await found.review("plain", [OWN], OWN) == (UserInfo("plain", groups=GROUPS), [OWN])
+    with pytest.raises(StatusError) as refusal:
+        await found.authenticate("/", {"authorization": "Bearer other"}, None)
+    assert refusal.value.message == "Unauthorized"
+
+
+@pytest.mark.parametrize(
+    ("header", "token", "warned"),
+    [
+        ("Bearer t", "t", False),
+        ("bearer t", "t", False),
+        ("BEARER t u", "t", False),
+        ("Bearer  t", "", True),
+        ("Bearer ", "", False),
+        ("Bearer", "", False),
+        ("Basic  t", "", False),
+        ("t", "", False),
+    ],
+)
+def test_what_is_a_bearer_token(header: str, token: str, warned: bool) -> None:
+    assert bearer_token(header) == token
+    assert bool(complaint(header)) == warned

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.authentication.certificates import Peer
+from setpoint.apiserver.heads import readable
 
 
 class FrontProxy(Struct, frozen=True):
@@ -30,15 +31,17 @@ class FrontProxy(Struct, frozen=True):
         name = _first(headers, self.username_headers)
         if not name:
             return None
-        groups = tuple(group for header in self.group_headers if header in headers for group in headers[header].split("\n"))
+        groups = tuple(
+            group for header in self.group_headers if header in headers for group in readable(headers[header]).split("\n")
+        )
         extra: dict[str, tuple[str, ...]] = {}
         for header, value in headers.items():
             for prefix in self.extra_prefixes:
                 if header.startswith(prefix):
                     key = unquote(header.removeprefix(prefix))
-                    extra[key] = extra.get(key, ()) + tuple(value.split("\n"))
+                    extra[key] = extra.get(key, ()) + tuple(readable(value).split("\n"))
         return UserInfo(name, _first(headers, self.uid_headers), groups, extra)
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
-    return next((value for name in names if (value := headers.get(name, "").split("\n", 1)[0].strip())), "")
+    return next((value for name in names if (value := readable(headers.get(name, "")).split("\n", 1)[0].strip())), "")
