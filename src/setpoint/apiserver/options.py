@@ -158,6 +158,8 @@ class WriteOptions(Struct, frozen=True):
     field_manager: str = ""
     field_validation: str = ""
     force: bool | None = None
+    #: what DeleteOptions have besides
+    deletion: Mapping[str, Any] = {}
 
     @property
     def validation(self) -> str:
@@ -167,6 +169,8 @@ class WriteOptions(Struct, frozen=True):
     def as_dict(self) -> dict[str, Any]:
         """As admission sees them."""
         out: dict[str, Any] = {"kind": self.kind, "apiVersion": "meta.k8s.io/v1"}
+        if self.deletion:
+            out |= self.deletion
         if self.dry_run:
             out["dryRun"] = ["All"]
         if self.field_manager:

@@ -12,6 +12,8 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 
 JSON = "application/json"
+#: characters of all warnings of an answer, and of one where they are more
+_ALL_WARNINGS, _ONE_WARNING = 4096, 256
 
 
 class Request(Struct):
@@ -59,7 +61,24 @@ class Response(Struct):
 
     def all_headers(self) -> list[tuple[str, str]]:
         """`headers` and one Warning header per warning, as they go on the wire."""
-        return [*self.headers.items(), *(("Warning", warning_header(text)) for text in self.warnings)]
+        return [*self.headers.items(), *(("Warning", warning_header(text)) for text in limited(self.warnings))]
+
+
+def limited(warnings: Sequence[str]) -> Sequence[str]:
+    """Each warning once; where all of them are too long, the beginning of each, and at last none.
+
+    Source: apiserver `endpoints/filters/warning.go`.
+    """
+    once = list(dict.fromkeys(text for text in warnings if text))
+    if sum(map(len, once)) <= _ALL_WARNINGS:
+        return once
+    kept, length = list[str](), 0
+    for text in once:
+        if length >= _ALL_WARNINGS:
+            break
+        kept.append(text[:_ONE_WARNING])
+        length += len(kept[-1])
+    return kept
 
 
 def warning_header(text: str) -> str:

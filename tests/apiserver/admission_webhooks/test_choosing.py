@@ -47,7 +47,9 @@ async def test_operations_and_parts(api: Api, hooks: Hooks) -> None:
     await api(f"POST {path}", {"metadata": {"name": "d"}, "spec": spec})
     await api(f"PATCH {path}/d/scale", {"spec": {"replicas": 3}}, kind="application/merge-patch+json")
     await api(f"PATCH {path}/d/status", {"status": {"replicas": 2}}, kind="application/merge-patch+json")
-    await api(f"DELETE {path}/d")
+    await api(
+        f"DELETE {path}/d?propagationPolicy=Background", {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+    )
     await api(f"POST {path}", {"metadata": {"name": "e"}, "spec": spec})
     await api(f"DELETE {path}")
     told = [

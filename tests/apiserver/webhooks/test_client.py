@@ -138,12 +138,13 @@ async def test_no_tls(client: WebhookClient, hook: Hook) -> None:
 
 
 async def test_services_are_looked_up(client: WebhookClient, hook: Hook, store: Store) -> None:
-    config = {"service": {"namespace": "default", "name": "hook", "path": "/p", "port": 443}, "caBundle": hook.bundle}
+    service = {"namespace": "default", "name": "hook", "path": "/p", "port": 443}
+    config = {"service": service, "caBundle": hook.bundle}
     url = 'Post "https://hook.default.svc:443/p?timeout=3s": '
     assert await _why(client, config) == f'{url}service "hook" not found'
     spec = {"selector": {"a": "b"}, "clusterIP": "10.96.0.9", "ports": [{"name": "https", "port": 443}]}
     await _put(store, "services/default/hook", {"spec": spec})
-    assert await _why(client, {**config, "service": {**config["service"], "port": 8}}) == (
+    assert await _why(client, {**config, "service": {**service, "port": 8}}) == (
         'Post "https://hook.default.svc:8/p?timeout=3s": no service port 8 found for service "hook"'
     )
     assert await _why(client, config) == f'{url}no endpoints available for service "hook"'

@@ -63,7 +63,8 @@ def delete_options(call: Call) -> tuple[Deletion, WriteOptions]:
         uid=conditions.get("uid"),
         version=conditions.get("resourceVersion"),
     )
-    return deletion, WriteOptions("DeleteOptions", dry_run=bool(given.get("dryRun")))
+    shown = {name: given[name] for name in _SHOWN if given.get(name) is not None}
+    return deletion, WriteOptions("DeleteOptions", dry_run=bool(given.get("dryRun")), deletion=shown)
 
 
 def _from_query(call: Call) -> dict[str, Any]:
@@ -80,6 +81,8 @@ def _from_query(call: Call) -> dict[str, Any]:
     return given
 
 
+#: what admission sees of the options, in the order of their Go struct
+_SHOWN = ("gracePeriodSeconds", "preconditions", "orphanDependents", "propagationPolicy")
 _DEFINITION = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 _SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
