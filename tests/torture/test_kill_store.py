@@ -22,6 +22,7 @@ import pytest
 from setpoint.kit.clock import RealClock
 from setpoint.storage.backends.sqlite import sqlite_store
 from setpoint.storage.protocol import Event
+from setpoint.testing.storage.rig import collect
 
 KILLS = int(os.environ.get("SETPOINT_TORTURE", "2"))
 
@@ -85,7 +86,7 @@ async def events(directory: Path, after: int) -> list[Event]:
     store = sqlite_store(directory, RealClock())
     await store.open()
     async with await store.watch("pods/", after=after) as watch:
-        told = list(watch.ready())
+        told = await collect(watch, store.revision) if store.revision > after else []
     await store.close()
     return told
 
