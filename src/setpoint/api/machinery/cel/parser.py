@@ -9,7 +9,7 @@ from __future__ import annotations
 from setpoint.api.machinery.cel import macros
 from setpoint.api.machinery.cel.source import CompileError, Issue
 from setpoint.api.machinery.cel.syntax import Call, Entry, Expr, Ident, ListNode, Literal, MapNode, Message, Select
-from setpoint.api.machinery.cel.tokens import END, MAX_INT, MAX_UINT, RESERVED, Token, bytes_value, string_value, tokens
+from setpoint.api.machinery.cel.tokens import END, KEYWORDS, MAX_INT, MAX_UINT, RESERVED, Token, bytes_value, string_value, tokens
 from setpoint.api.machinery.cel.values import Uint
 
 MAX_SIZE = 100_000
@@ -163,7 +163,7 @@ class Parser:
             return macros.expand_method(operand, name, opening, args, self.issues) or Call(
                 opening.offset, name.text, args, operand
             )
-        if name.text in RESERVED:
+        if name.text in KEYWORDS:
             self._complain(name, f"mismatched input '{name.text}' expecting IDENTIFIER")
             raise _Stop
         return Select(dot.offset, operand, name.text, optional=optional)

@@ -12,6 +12,8 @@ from msgspec import Struct
 from setpoint.api.machinery.cel.source import Issue
 
 END = "<EOF>"
+#: no names of fields either
+KEYWORDS = frozenset(("false", "in", "null", "true"))
 #: no identifiers
 RESERVED = frozenset((
     "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace",
