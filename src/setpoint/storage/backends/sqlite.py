@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TypeVar
 
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
+from setpoint.storage.backends.sqlite_checkpoints import PAGE, Checkpoints
 from setpoint.storage.backends.sqlite_files import StoreFiles, advice, checksum, verified
 from setpoint.storage.journal import Done, Recovered, Row
 from setpoint.storage.local import LocalStore
@@ -30,7 +32,7 @@ log = logs.get_logger("storage.sqlite")
 T = TypeVar("T")
 
 ROWS_PER_INSERT = 256
-REVISIONS_PER_ERASE = 1000
+REVISIONS_PER_ERASE = 250  # writers wait for one such transaction at the most
 
 # Migration n brings `PRAGMA user_version` from n-1 to n. Never change one that was released; add the next.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -61,6 +63,7 @@ class SQLiteJournal:
         self._thread: Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._connection: sqlite3.Connection
+        self._checkpoints: Checkpoints
 
     async def open(self) -> Recovered:
         self._loop = asyncio.get_running_loop()
@@ -74,7 +77,7 @@ class SQLiteJournal:
 
     async def close(self) -> None:
         if self._thread is not None:
-            await self._call(self._connection.close)
+            await self._call(self._close)
             await self._stop()
 
     async def _stop(self) -> None:
@@ -107,6 +110,10 @@ class SQLiteJournal:
         self._work.put(run)
         return await answer
 
+    def _close(self) -> None:
+        self._checkpoints.stop()
+        self._connection.close()
+
     def _open(self) -> Recovered:
         files = self._files
         try:
@@ -121,7 +128,9 @@ class SQLiteJournal:
             self._migrate()
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.execute("PRAGMA wal_autocheckpoint=4000")
+            self._checkpoints = Checkpoints(
+                self._connection, partial(self._connect, files.database), self._work.put, time.monotonic
+            )
             recovered = self._read()
         except (sqlite3.Error, StoreError):
             self._connection.close()
@@ -180,6 +189,8 @@ class SQLiteJournal:
         except (sqlite3.Error, ValueError, OverflowError) as error:  # the latter two: what SQLite has no form for
             failure = Unavailable(f"cannot write: {error}")
         self._loop.call_soon_threadsafe(done, failure)
+        if failure is None:
+            self._checkpoints.written(2 + sum(1 + len(row.value or b"") // PAGE for row in rows))
 
     def check(self, done: Done) -> None:
         self._work.put(partial(self._check, done))
@@ -228,6 +239,7 @@ class SQLiteJournal:
 
         try:
             self._transaction(work)
+            self._checkpoints.written(2 + len(revisions) // 2)
         except sqlite3.Error as error:
             log.warning("cannot erase old history", error=str(error), rows=len(revisions))
 
