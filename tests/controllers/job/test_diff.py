@@ -130,6 +130,12 @@ def test_restarts_in_place_count_too(limit: int, restarts: int, ends: bool) -> N
     assert (names(result.delete) == ["a"]) is ends
 
 
+def test_while_a_failure_is_waited_for_no_pod_shows_as_active() -> None:
+    owner = job(parallelism=2, completions=2)
+    result = plan(owner, [pod(owner, "a", "Failed", ago=1), pod(owner, "b")])
+    assert (result.status.active, result.create, result.discard) == (0, (), ())
+
+
 def test_a_deleted_pod_counts_as_failed_unless_only_failed_ones_are_replaced() -> None:
     owner = job()
     assert names(plan(owner, [pod(owner, "a", deleted=True)]).untrack) == ["a"]

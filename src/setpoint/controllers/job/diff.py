@@ -80,6 +80,8 @@ class _Draft:
         return View(msgspec.structs.replace(self.job, status=self.status), (), frozenset(), self.now)
 
     def _active(self) -> int:
+        if self.change.held:
+            return 0
         return len(self.view.active) - len(self.deleted) - len(self.change.discard) + len(self.change.create)
 
     def _suspend_or_resume(self) -> None:

@@ -24,11 +24,15 @@ BURST = 500
 
 
 class Change(Struct, frozen=True):
-    """Pods to delete without counting them, bodies to make pods of, and in how many seconds to look again."""
+    """Pods to delete without counting them, bodies to make pods of, and in how many seconds to look again.
+
+    `held`: pods are missing and may not be made yet. (Kubernetes shows no pod as active then, whatever runs.)
+    """
 
     discard: tuple[core_v1.Pod, ...] = ()
     create: tuple[Mapping[str, Any], ...] = ()
     wait: float | None = None
+    held: bool = False
 
 
 def decide(view: View, record: Record) -> Change:
@@ -57,14 +61,15 @@ def _wanted(view: View) -> int:
 def _create(view: View, record: Record, count: int) -> Change:
     job = view.job
     if job.spec.backoff_limit_per_index is None and (wait := record.remaining(view.now)) > 0:
-        return Change(wait=wait)
+        return Change(wait=wait, held=True)
     if not view.indexed:
         return Change(create=tuple(new_pod(job) for _ in range(count)))
     pending = _pending(view, count)
     waits = {index: remaining_for_index(view.kept.get(index), view.now) for index in pending}
     now = [index for index in pending if not waits[index]]
     later = min((wait for wait in waits.values() if wait), default=None)
-    return Change(create=tuple(new_indexed_pod(job, index, view.kept.get(index)) for index in now), wait=later)
+    bodies = tuple(new_indexed_pod(job, index, view.kept.get(index)) for index in now)
+    return Change(create=bodies, wait=later, held=not now and later is not None)
 
 
 def _pending(view: View, count: int) -> list[int]:
