@@ -10,6 +10,7 @@ import os
 import random
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -107,9 +108,7 @@ def random_pod(rng: random.Random, name: str) -> Pod:
 
 
 def selects(selector: Any, labels: Any) -> bool:
-    import msgspec
-
-    return selector is not None and from_object(msgspec.to_builtins(selector)).matches(labels)
+    return selector is not None and bool(from_object(msgspec.to_builtins(selector)).matches(labels))
 
 
 def means(term: Any, owner: Pod, other: Pod) -> bool:
@@ -212,7 +211,7 @@ class World:
             counts[labels[each.topology_key]] = counts.get(labels[each.topology_key], 0) + number
         lowest = 0 if len(counts) < (each.min_domains or 1) else min(counts.values())
         count = counts.get(where.metadata.labels[each.topology_key], 0)
-        return count + selected(candidate) - lowest <= each.max_skew
+        return bool(count + selected(candidate) - lowest <= each.max_skew)
 
 
 # ---- both side by side

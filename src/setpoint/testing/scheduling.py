@@ -107,6 +107,9 @@ class Rig:
         for each in pods:
             self.snapshot.put_pod(each)
 
+    def info(self, pod: Pod) -> PodInfo:
+        return PodInfo(pod)
+
     def schedule(self, pod: Pod) -> str:
         """The node that the pod would get."""
         return self.cycle.run(PodInfo(pod)).node
