@@ -25,6 +25,26 @@ CALLS = 16
 """Calls at one time, each over a connection of its own; more wait. A TLS handshake costs both sides more than most calls."""
 
 
+class _Lost(aiohttp.ClientError):
+    """The connection broke off before the answer to a write."""
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keep aiohttp from sending a PUT or DELETE again when a kept connection breaks off before the answer.
+
+    The first may have been carried out; the second would be refused by a version of our own making, or remove the successor of
+    the object that was meant.
+    """
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        if request.method == "GET":
+            raise
+        raise _Lost(str(error)) from error
+
+
 class HttpTransport:
     """A pool of connections to one server, made at the first call; at most `calls` of them, and one for each stream."""
 
@@ -70,6 +90,7 @@ class HttpTransport:
                     limit=0, ssl=context if context is not None else True, keepalive_timeout=90, socket_factory=_socket
                 ),
                 headers={"Authorization": f"Bearer {self.access.token}"} if self.access.token else {},
+                middlewares=(_once,),
                 max_line_size=MAX_LINE,
                 max_field_size=MAX_LINE,
                 read_bufsize=READ_BUFFER,
