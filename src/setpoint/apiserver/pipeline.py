@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from setpoint import __version__
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
-from setpoint.apiserver import answers, connecting, impersonation, negotiation
+from setpoint.apiserver import answers, connecting, impersonation, negotiation, unstored
 from setpoint.apiserver.authentication import complaint
 from setpoint.apiserver.authorization.decision import Decision, Rules
 from setpoint.apiserver.bodies import Bodies, Schemas
@@ -259,6 +259,8 @@ class Pipeline:
             handler = around(handler)
         if info.subresource in _CONNECTING:
             await connecting.admit(call)
+        elif target.served.resource.virtual and info.verb == "create":
+            await unstored.admit(call)
         if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:
             return await handler(call)
         if info.verb == "get" and not info.subresource:  # a GET of one object never waits long, so it needs no timer
