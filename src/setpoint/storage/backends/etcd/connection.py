@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logs.get_logger("storage.etcd")
 
 READ_SECONDS = 2.0  # for one member to answer a read
-WRITE_SECONDS = 4.0
+WRITE_SECONDS = 3.0
 PATIENCE = 10.0  # over all members
 PAUSE = 0.1
 #: a member that has no leader refuses at once, instead of letting the client wait for nothing
