@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from setpoint.api.machinery.selectors import from_object
 from setpoint.api.types.core_v1 import NAMESPACES, Node, Pod
-from setpoint.scheduler.board import Budget
 from setpoint.scheduler.cycle import NoFit
 from setpoint.scheduler.pods import PodInfo, priority
 from setpoint.testing.scheduling import Rig, node, pod, taint
@@ -265,8 +264,7 @@ class Both:
         self.world.placed.append((new, name))
 
     def feasible(self, candidate: Pod) -> set[str]:
-        found = self.rig.cycle.find(PodInfo(candidate), Budget(1 << 60))
-        return {each.name for each in found.nodes}
+        return self.rig.feasible(candidate)
 
     def expected(self, candidate: Pod) -> set[str]:
         return {name for name, each in self.world.nodes.items() if self.world.fits(candidate, each)}

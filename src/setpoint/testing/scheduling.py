@@ -12,6 +12,7 @@ from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.client.store import Store
 from setpoint.kit.clock import VirtualClock
+from setpoint.scheduler.board import Budget
 from setpoint.scheduler.cycle import Cycle, NoFit
 from setpoint.scheduler.framework import Handle
 from setpoint.scheduler.nominator import Nominator
@@ -113,6 +114,10 @@ class Rig:
     def schedule(self, pod: Pod) -> str:
         """The node that the pod would get."""
         return self.cycle.run(PodInfo(pod)).node
+
+    def feasible(self, pod: Pod) -> set[str]:
+        """The nodes that fit (in a small cluster: all of them)."""
+        return {node.name for node in self.cycle.find(PodInfo(pod), Budget(1 << 60)).nodes}
 
     def no_fit(self, pod: Pod) -> NoFit:
         """The refusal of a pod that must not fit."""

@@ -268,21 +268,16 @@ def _near(found: _Filtering, labels: Labels) -> bool:
 
 
 def _pod_matters(pod: Pod, event: ClusterEvent) -> bool:
-    """Whether the other pod's coming, going or new labels may put a node right; namespaces are not looked at closely."""
+    """A pod that was wanted near came, or one in the way left; new labels are both. Namespaces are not looked at closely."""
     terms = PodInfo(pod).terms
-    for each, came in ((event.new, True), (event.old, False)):
-        if each is None:
-            continue
-        other = PodInfo(each)
-        if came and any(term.selector.matches(other.labels) for term in terms.affinity):
-            return True
-        if came and event.old is not None:
-            continue
-        if not came and any(term.selector.matches(other.labels) for term in terms.anti_affinity):
-            return True
-        if not came and any(term.selector.matches(pod.metadata.labels) for term in other.terms.anti_affinity):
-            return True
-    return False
+    if event.new is not None and any(term.selector.matches(event.new.metadata.labels) for term in terms.affinity):
+        return True
+    if event.old is None:
+        return False
+    gone = PodInfo(event.old)
+    if any(term.selector.matches(gone.labels) for term in terms.anti_affinity):
+        return True
+    return any(term.selector.matches(pod.metadata.labels) for term in gone.terms.anti_affinity)
 
 
 def _node_matters(pod: Pod, event: ClusterEvent) -> bool:
