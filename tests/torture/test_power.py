@@ -16,6 +16,7 @@ import pytest
 from msgspec import Struct
 
 from setpoint.kit.clock import RealClock
+from setpoint.storage.backends import sqlite_checkpoints
 from setpoint.storage.backends.sqlite import SQLiteJournal, sqlite_store
 from setpoint.storage.backends.sqlite_files import FILE
 from setpoint.storage.local import LocalStore
@@ -132,6 +133,13 @@ async def look_into(run: Run, cut: Cut, directory: Path) -> int:
     return recovered
 
 
+@pytest.fixture(autouse=True)
+def _short_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints after so few pages that power fails in the midst of many."""
+    monkeypatch.setattr(sqlite_checkpoints, "EVERY", 12)
+    monkeypatch.setattr(sqlite_checkpoints, "OWN", 60)
+
+
 async def test_the_power_fails(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     run = Run(tmp_path / "data", seed, CUTS)
@@ -202,7 +210,9 @@ async def test_a_write_that_the_disk_refused(fault: str, tmp_path: Path) -> None
     await store.close()
 
 
-async def test_the_sync_precedes_the_answer(tmp_path: Path) -> None:
+async def test_the_sync_precedes_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_checkpoints, "EVERY", 4000)  # a checkpoint syncs the log too
+    monkeypatch.setattr(sqlite_checkpoints, "OWN", 4000)
     disk = Disk()
     store = await opened(tmp_path, disk)
     for number in range(20):

@@ -19,7 +19,6 @@ from typing import Any, cast
 import apsw
 
 SECTOR = 512
-CHECKPOINT_PAGES = 12
 
 
 class _File:
@@ -156,8 +155,6 @@ class _Connection:
         return self._inner.in_transaction
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        if "wal_autocheckpoint" in statement:  # often, so that power fails in the midst of checkpoints too
-            statement = f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}"
         try:
             return self._inner.execute(statement, values)
         except apsw.Error as error:
