@@ -52,12 +52,11 @@ class QuotaReconciler:
         if cached is None:
             return None
         meta = cached.metadata
-        try:
-            present = await self._client.get(RESOURCEQUOTAS, meta.name, meta.namespace)
-        except StatusError as error:
-            if error.reason == "NotFound":
-                return None
-            raise
+        # the controller's role lets it list quotas, not get them
+        found = await self._client.list(RESOURCEQUOTAS, meta.namespace, field_selector=f"metadata.name={meta.name}")
+        if not found.items:
+            return None
+        present = found.items[0]
         return Observed(present, await self._count(present))
 
     async def _count(self, present: ResourceQuota) -> dict[str, str]:
