@@ -24,7 +24,7 @@ async def test_a_burst_is_refused_in_part_fairly_and_others_are_served(server: S
         status, _, answer = await root.call("PATCH", LEVEL, {"spec": spec}, kind="application/merge-patch+json")
         assert status == 200, answer
     before = server.memory
-    few = BURST // 10
+    few = min(BURST // 10, 200)  # less than one flow may have in its queues
     many = await at_once(BURST, lambda _: server.connect("ann"))
     some = await at_once(few, lambda _: server.connect("bob"))
     answers: dict[str, list[tuple[int, dict[str, str], bytes]]] = {"ann": [], "bob": []}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _IDLE = 180.0  # seconds after which an unused connection is closed
 _SWEEP = 60.0
-_HANDSHAKE = 10.0  # seconds in which TLS must be agreed upon
+_HANDSHAKE = 30.0  # seconds in which TLS must be agreed upon
 _ROOM = 20  # of so many connections one is closed to make room, the longest unused first
 _UNUSED = 5.0  # seconds after which an unused connection may have to make room
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
@@ -32,7 +33,9 @@ log = logs.get_logger("storage.sqlite")
 T = TypeVar("T")
 
 ROWS_PER_INSERT = 256
-REVISIONS_PER_ERASE = 250  # writers wait for one such transaction at the most
+REVISIONS_PER_ERASE = 500  # writers wait for one such transaction at the most
+_LULL = 0.01  # seconds without a write after which history is erased
+_ERASE_EVERY = 0.05  # seconds, where there is no lull
 
 # Migration n brings `PRAGMA user_version` from n-1 to n. Never change one that was released; add the next.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -60,6 +63,7 @@ class SQLiteJournal:
         self._files = StoreFiles(directory)
         self._connect = connect
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._erasures: deque[tuple[Sequence[int], int]] = deque()
         self._thread: Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._connection: sqlite3.Connection
@@ -90,8 +94,22 @@ class SQLiteJournal:
     # ---- in the thread
 
     def _write(self) -> None:
-        while (work := self._work.get()) is not None:
+        """Work in turn; erase when there is nothing else to do, and now and then when there always is."""
+        erased = 0.0
+        while True:
+            try:
+                work = self._work.get(timeout=_LULL if self._erasures else None)
+            except Empty:
+                work = self._nothing
+            if work is None:
+                return
             work()
+            if self._erasures and (work == self._nothing or time.monotonic() - erased > _ERASE_EVERY):
+                self._erase(*self._erasures.popleft())
+                erased = time.monotonic()
+
+    def _nothing(self) -> None:
+        """A lull."""
 
     async def _call(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread, in turn."""
@@ -111,6 +129,8 @@ class SQLiteJournal:
         return await answer
 
     def _close(self) -> None:
+        while self._erasures:
+            self._erase(*self._erasures.popleft())
         self._checkpoints.stop()
         self._connection.close()
 
@@ -227,7 +247,8 @@ class SQLiteJournal:
 
     def erase(self, revisions: Sequence[int], floor: int) -> None:
         for start in range(0, len(revisions) or 1, REVISIONS_PER_ERASE):
-            self._work.put(partial(self._erase, revisions[start : start + REVISIONS_PER_ERASE], floor))
+            self._erasures.append((revisions[start : start + REVISIONS_PER_ERASE], floor))
+        self._work.put(self._nothing)
 
     def _erase(self, revisions: Sequence[int], floor: int) -> None:
         def work() -> None:
@@ -238,7 +259,12 @@ class SQLiteJournal:
             )
 
         try:
-            self._transaction(work)
+            # Nobody is told that it happened, so it need not be durable: the next write's sync makes it so.
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            try:
+                self._transaction(work)
+            finally:
+                self._connection.execute("PRAGMA synchronous=FULL")
             self._checkpoints.written(2 + len(revisions) // 2)
         except sqlite3.Error as error:
             log.warning("cannot erase old history", error=str(error), rows=len(revisions))
