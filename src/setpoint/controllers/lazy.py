@@ -40,7 +40,12 @@ class Lazy:
 
     @property
     def traces(self) -> list[Trace]:
-        return getattr(self._part, "traces", None) or [self._part.trace] * hasattr(self._part, "trace")  # type: ignore[union-attr]
+        """Those of the controller, once it is loaded."""
+        traces: list[Trace] | None = getattr(self._part, "traces", None)
+        if traces is not None:
+            return traces
+        trace: Trace | None = getattr(self._part, "trace", None)
+        return [trace] if trace is not None else []
 
     async def run(self) -> None:
         """Wait until it is needed, load it, be it."""

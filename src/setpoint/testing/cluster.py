@@ -245,4 +245,7 @@ def _activities(name: str, part: Any) -> list[tuple[str, Activity]]:
 def _traces(parts: Iterable[Any]) -> Iterable[Trace]:
     for part in parts:
         for controller in getattr(part, "controllers", {}).values():
-            yield from getattr(controller, "traces", None) or [controller.trace] * hasattr(controller, "trace")
+            if (traces := getattr(controller, "traces", None)) is not None:
+                yield from traces
+            elif hasattr(controller, "trace"):
+                yield controller.trace
