@@ -41,9 +41,9 @@ class Budget:
 
 
 class Board:
-    """See the module. In `refusals` None fits; `scores` and `unscaled` are of local Score plugins, `trials` of preemption."""
+    """See the module. In `refusals` None fits; `scores` and `unscaled` are of local Score plugins, `notes` whatever else."""
 
-    __slots__ = ("_position", "refusals", "same_marks", "scores", "trials", "unscaled")
+    __slots__ = ("_position", "notes", "refusals", "same_marks", "scores", "unscaled")
 
     def __init__(self) -> None:
         self._position = -1
@@ -51,14 +51,14 @@ class Board:
         self.scores: list[int | None] = []
         self.unscaled: list[tuple[int, ...]] = []
         self.same_marks: dict[tuple[int, ...], tuple[int, ...]] = {}  # equal marks are one object: quick to compare
-        self.trials: dict[int, Any] = {}
+        self.notes: dict[int, dict[Hashable, Any]] = {}
 
     def catch_up(self, snapshot: Snapshot) -> None:
         journal = snapshot.journal
         changes = journal.since(self._position) if self._position >= 0 else None
         self._position = journal.end
         if changes is None:
-            self.refusals, self.scores, self.unscaled, self.trials = [], [], [], {}
+            self.refusals, self.scores, self.unscaled, self.notes = [], [], [], {}
         missing = len(snapshot.slots) - len(self.refusals)
         if missing > 0:
             self.refusals += [UNKNOWN] * missing
@@ -67,7 +67,11 @@ class Board:
         for slot, _, _ in changes or ():
             self.refusals[slot] = UNKNOWN
             self.scores[slot] = None
-            self.trials.pop(slot, None)
+            self.notes.pop(slot, None)
+
+    def notes_on(self, slot: int) -> dict[Hashable, Any]:
+        """They are gone when the node, its pods, or whom it is promised to change."""
+        return self.notes.setdefault(slot, {})
 
 
 class Boards:

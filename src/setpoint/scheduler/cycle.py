@@ -16,7 +16,7 @@ from setpoint.scheduler.board import Board, Budget
 from setpoint.scheduler.candidates import Candidates
 from setpoint.scheduler.framework import CycleState, Victims
 from setpoint.scheduler.nominator import Nominator
-from setpoint.scheduler.pods import PodInfo
+from setpoint.scheduler.pods import PodInfo, priority
 from setpoint.scheduler.profile import Profile
 from setpoint.scheduler.queue import NO_NODES_PLUGIN
 from setpoint.scheduler.snapshot import NodeInfo, Snapshot
@@ -89,7 +89,7 @@ class Cycle:
         if not nodes:
             raise NoFit(0, Diagnosis(plugins={NO_NODES_PLUGIN}))
         diagnosis = Diagnosis()
-        board = self._profile.board(state)
+        board = state.board = self._profile.board(state)
         return Found(state, board, self._feasible(state, nodes, board, diagnosis), diagnosis)
 
     def no_fit(self, found: Found) -> NoFit:
@@ -148,17 +148,24 @@ class Cycle:
     def _refusals(self, state: CycleState, board: Board, window: Candidates) -> list[Status | None]:
         refusals = self._profile.refusals(state, board, window)
         if len(self._nominator):
+            alone = self._profile.judges_nodes_alone(state)
             for index, node in enumerate(window):
-                if refusals[index] is None and self._nominator.on(node.name):
-                    refusals[index] = self._crowd(state, node)
+                if refusals[index] is None and self._nominator.any_on(node.name):
+                    refusals[index] = self._crowd(state, node, remember=alone)
         return refusals
 
     def _check(self, state: CycleState, node: NodeInfo) -> Status | None:
         return self._crowd(state, node) or self._profile.filters(state)(state.info.pod, node)
 
-    def _crowd(self, state: CycleState, node: NodeInfo) -> Status | None:
+    def _crowd(self, state: CycleState, node: NodeInfo, *, remember: bool = False) -> Status | None:
         """Refused with those counted whom the node is promised to: they may come. It has to fit without them, too."""
         pod = state.info.pod
+        if remember and self._nominator.node_of(state.info.key) != node.name:
+            notes, key = state.board.notes_on(node.slot), ("crowd", priority(pod))
+            if key not in notes:
+                notes[key] = self._crowd(state, node)
+            known: Status | None = notes[key]
+            return known
         ahead = self._nominator.ahead_of(pod, state.info.key, node.name)
         if not ahead:
             return None

@@ -22,7 +22,7 @@ from setpoint.api.types.core_v1 import Pod
 from setpoint.client.client import ClientProtocol
 from setpoint.client.events import EventRecorder
 from setpoint.kit.clock import Clock
-from setpoint.scheduler.board import Budget
+from setpoint.scheduler.board import Board, Budget
 from setpoint.scheduler.events import Interest
 from setpoint.scheduler.pods import PodInfo
 from setpoint.scheduler.snapshot import NodeInfo, Snapshot
@@ -39,11 +39,12 @@ MAX_SCORE = 100
 class CycleState:
     """What plugins hand on from one extension point to the next, for one pod and one cycle."""
 
-    __slots__ = ("_data", "budget", "info", "skip_filter", "skip_score")
+    __slots__ = ("_data", "board", "budget", "info", "skip_filter", "skip_score")
 
     def __init__(self, info: PodInfo) -> None:
         self.info = info
         self.budget = Budget(1 << 60)
+        self.board = Board()
         self.skip_filter: set[str] = set()
         self.skip_score: set[str] = set()
         self._data: dict[type[Any], Any] = {}
@@ -64,7 +65,8 @@ class CycleState:
     def clone(self) -> CycleState:
         """A copy to try pods out on: what a plugin changes for that must have a `clone` of its own."""
         copy = CycleState(self.info)
-        copy.skip_filter, copy.skip_score, copy.budget = self.skip_filter, self.skip_score, self.budget
+        copy.skip_filter, copy.skip_score = self.skip_filter, self.skip_score
+        copy.budget, copy.board = self.budget, self.board
         copy._data = {kind: value.clone() if hasattr(value, "clone") else value for kind, value in self._data.items()}
         return copy
 

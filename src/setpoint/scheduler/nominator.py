@@ -39,6 +39,9 @@ class Nominator:
         """The promised node, "" if none is."""
         return self._node_of.get(key, "")
 
+    def any_on(self, node: str) -> bool:
+        return node in self._by_node
+
     def on(self, node: str) -> Sequence[PodInfo]:
         return [*self._by_node.get(node, {}).values()]
 

@@ -33,13 +33,12 @@ _PRIORITY_OFFSET = 2**31
 class _Candidate(Struct, frozen=True):
     node: str
     victims: Sequence[PodInfo]
-    broken_budgets: int
+    cost: tuple[Any, ...]
 
 
 class _Remembered(Struct, frozen=True):
     """The outcome of a trial; it holds for pods of the same shape and priority while node and budgets stay as they are."""
 
-    priority: int
     budgets: Sequence[Any]
     outcome: _Candidate | Status
 
@@ -69,7 +68,7 @@ class DefaultPreemption:
             total = len(self._handle.snapshot.nodes)
             error = FitError(total, Diagnosis(nodes=statuses, absent=NOT_HELPFUL))
             return None, unschedulable(f"preemption: {error}")
-        best = min(candidates, key=_cost)
+        best = min(candidates, key=lambda candidate: candidate.cost)
         return Victims(best.node, [victim.pod for victim in best.victims]), None
 
     def _ineligible(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> str:
@@ -97,8 +96,12 @@ class DefaultPreemption:
         enough = max(self._args.min_candidate_nodes_absolute, part)
         candidates: list[_Candidate] = []
         statuses: dict[str, Status] = {}
+        alone, own = self._handle.profile.judges_nodes_alone(state), self._handle.nominator.node_of(state.info.key)
         for node in [*potential[offset:], *potential[:offset]]:
-            found = self._try_or_remember(state, pod, node)
+            if alone and node.name != own:
+                found = self._try_or_remember(state, pod, node)
+            else:
+                found = self._try_node(state, pod, node.clone())
             if isinstance(found, Status):
                 statuses[node.name] = found
                 continue
@@ -108,16 +111,13 @@ class DefaultPreemption:
         return candidates, statuses
 
     def _try_or_remember(self, state: CycleState, pod: Pod, node: NodeInfo) -> _Candidate | Status:
-        handle, mine = self._handle, priority(pod)
-        if not handle.profile.judges_nodes_alone(state) or handle.nominator.node_of(state.info.key) == node.name:
-            return self._try_node(state, pod, node.clone())
-        trials = handle.profile.board(state).trials
-        known: _Remembered | None = trials.get(node.slot)
-        if known is not None and known.priority == mine and known.budgets is self._seen:
+        notes, key = state.board.notes_on(node.slot), ("preemption", priority(pod))
+        known: _Remembered | None = notes.get(key)
+        if known is not None and known.budgets is self._seen:
             return known.outcome
         state.budget.spend(TRIAL_COST)
         outcome = self._try_node(state, pod, node.clone())
-        trials[node.slot] = _Remembered(mine, self._seen, outcome)
+        notes[key] = _Remembered(self._seen, outcome)
         return outcome
 
     def _try_node(self, state: CycleState, pod: Pod, node: NodeInfo) -> _Candidate | Status:
@@ -146,7 +146,8 @@ class DefaultPreemption:
             profile.remove_pod(trial, pod, info, node)
             victims.append(info)
             broken += info in protected
-        return _Candidate(node.name, sorted(victims, key=_importance), broken)
+        victims.sort(key=_importance)
+        return _Candidate(node.name, victims, _cost(victims, broken))
 
     def _look_at_budgets(self) -> None:
         budgets = self._budgets.list()
@@ -199,10 +200,11 @@ def _importance(info: PodInfo) -> tuple[int, str]:
     return -priority(info.pod), _started(info.pod)
 
 
-def _cost(candidate: _Candidate) -> tuple[Any, ...]:
-    victims = [info.pod for info in candidate.victims]
+def _cost(infos: Sequence[PodInfo], broken_budgets: int) -> tuple[Any, ...]:
+    """Smaller is better: see the module."""
+    victims = [info.pod for info in infos]
     highest = max((priority(pod) for pod in victims), default=-_PRIORITY_OFFSET)
     total = sum(priority(pod) + _PRIORITY_OFFSET for pod in victims)
     earliest = min((_started(pod) for pod in victims if priority(pod) == highest), default="")
     # The latest start is the cheapest: turn the text's order round.
-    return candidate.broken_budgets, highest, total, len(victims), tuple(-ord(letter) for letter in earliest)
+    return broken_budgets, highest, total, len(victims), tuple(-ord(letter) for letter in earliest)
