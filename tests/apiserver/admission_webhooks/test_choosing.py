@@ -270,3 +270,16 @@ async def test_what_is_never_stored_is_reviewed_too(api: Api, hooks: Hooks) -> N
     assert made["status"]["allowed"] is True
     ((_, asked),) = hooks.asked
     assert (asked["kind"]["kind"], asked["object"]["spec"]) == ("SelfSubjectAccessReview", spec)
+
+
+async def test_a_webhook_that_cannot_be_reached_does_not_keep_the_server_from_starting(api: Api, hooks: Hooks) -> None:
+    """While it starts, the server's own objects are not reviewed; everybody else's are."""
+    everything = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]}]
+    closed = {"url": "https://127.0.0.1:1/x", "caBundle": hooks.bundle}
+    await api.configure("validating", "c", hooks.hook("h", rules=everything, clientConfig=closed))
+    ourselves = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
+    api.pipeline.health.started = False
+    assert (await api.respond(f"POST {_MAPS}", {"metadata": {"name": "a"}}, user=ourselves)).status == 201
+    assert (await api.respond(f"POST {_MAPS}", {"metadata": {"name": "b"}})).status == 500
+    api.pipeline.health.started = True
+    assert (await api.respond(f"POST {_MAPS}", {"metadata": {"name": "c"}}, user=ourselves)).status == 500

@@ -12,7 +12,7 @@ import orjson
 from msgspec import Struct, field
 
 from setpoint.api.machinery.status import StatusError, internal_error
-from setpoint.apiserver.admission_webhooks import patching, review
+from setpoint.apiserver.admission_webhooks import review
 from setpoint.apiserver.admission_webhooks.hooks import Hook
 from setpoint.apiserver.admission_webhooks.review import HookFailed
 from setpoint.apiserver.admission_webhooks.step import WebhookStep
@@ -85,6 +85,8 @@ class MutatingWebhooks(WebhookStep):
         review.note(subject, hook, verdict)
         if not verdict.allowed:
             raise review.denial(hook, verdict.status)
+        from setpoint.apiserver.admission_webhooks import patching  # a start needs none of what it needs
+
         operations = patching.operations_of(hook, verdict)
         if not operations:
             return False
