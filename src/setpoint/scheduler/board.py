@@ -6,18 +6,15 @@ search comes to them. So a pod of a known template costs one comparison per node
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Hashable
 from typing import Any, Final
 
-from setpoint.scheduler.node_info import NodeInfo
 from setpoint.scheduler.snapshot import Snapshot
 from setpoint.scheduler.status import Code, Status
 
 UNKNOWN: Final = Status(Code.ERROR, ("not asked yet",))
 BOARDS = 64  # shapes of pods remembered
 FRESH = 400  # nodes that one slice of work may ask for the first time: with every plugin some 3 ms
-
-Refuse = Callable[[NodeInfo], Status | None]
 
 
 class Unfinished(Exception):
