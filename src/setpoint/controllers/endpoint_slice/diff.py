@@ -17,6 +17,7 @@ SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 OURS = "endpointslice-controller.k8s.io"
 ZONE = "topology.kubernetes.io/zone"
+_NEAR = {"PreferClose", "PreferSameZone", "PreferSameNode"}
 _RESERVED = {SERVICE_NAME, MANAGED_BY, selection.HEADLESS}
 
 
@@ -105,11 +106,22 @@ def _endpoint(observed: Observed, pod: core_v1.Pod, kind: str) -> discovery_v1.E
     service = observed.service
     serving, terminating = is_ready(pod), bool(pod.metadata.deletion_timestamp)
     ready = service.spec.publish_not_ready_addresses or (serving and not terminating)
+    node, zone = pod.spec.node_name or None, observed.zones.get(pod.spec.node_name) or None
     return discovery_v1.Endpoint(
         addresses=tuple(selection.addresses(pod, ipv6=kind == "IPv6")),
         conditions=discovery_v1.EndpointConditions(ready=ready, serving=serving, terminating=terminating),
+        hints=_hints(service.spec.traffic_distribution, node, zone) if ready else None,
         hostname=selection.hostname(service, pod) or None,
-        node_name=pod.spec.node_name or None,
+        node_name=node,
         target_ref=selection.reference(pod),
-        zone=observed.zones.get(pod.spec.node_name) or None,
+        zone=zone,
     )
+
+
+def _hints(distribution: str | None, node: str | None, zone: str | None) -> discovery_v1.EndpointHints | None:
+    """For whom a ready endpoint is meant first, as `trafficDistribution` says (`k8s.io/endpointslice/trafficdist`)."""
+    if distribution not in _NEAR:
+        return None
+    zones = (discovery_v1.ForZone(name=zone),) if zone is not None else ()
+    nodes = (discovery_v1.ForNode(name=node),) if distribution == "PreferSameNode" and node is not None else ()
+    return discovery_v1.EndpointHints(for_zones=zones, for_nodes=nodes) if zones or nodes else None
