@@ -14,6 +14,7 @@ from setpoint.apiserver.aggregation.following import Groups
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.authorization.assembly import DEFAULT, Authorization, Chosen
+from setpoint.apiserver.authorization.signers import signer_steps
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.custom_resources.following import CustomResources
 from setpoint.apiserver.discovery import Discovery
@@ -92,7 +93,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         unreachable_seconds=timings.unreachable_toleration,
         ledger=reader,
         last=(authorization.escalation,),
-        plugins=webhooks.plugins,
+        plugins={**signer_steps(authorization.door), **webhooks.plugins},
     )
     pipeline = Pipeline(
         ServiceAllocator(store).hook_into(served.resources),
