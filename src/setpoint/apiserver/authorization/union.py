@@ -54,12 +54,15 @@ class Union:
         self.authorizers = tuple(authorizers)
 
     async def authorize(self, request: Request, info: RequestInfo) -> None:
-        """Pass, or raise StatusError 403; 500 where somebody who might have allowed it could not decide."""
-        user = request.user
+        """Pass, or raise StatusError 403; 500 where somebody who might have allowed it could not decide.
+
+        What was decided stays in `info.decision`.
+        """
+        user, asked = request.user, info
         decision = await self.decide(user, info)
         if decision.allowed and info.subresource in _STREAMS and info.verb == "get" and (info.group, info.resource) == _PODS:
-            info = replace(info, verb="create")
-            decision = await self.decide(user, info)
+            asked = replace(info, verb="create")
+            decision = await self.decide(user, asked)
         if not decision.allowed and info.verb == "patch":
             decision = await self._as_update(user, info) or decision
         info.decision = decision
@@ -67,7 +70,7 @@ class Union:
             return
         if decision.error:
             raise EvaluationFailed(500, "InternalError", f'Internal Server Error: "{info.path}": {decision.error}', {})
-        raise denied(user, info, decision.reason)
+        raise denied(user, asked, decision.reason)
 
     async def _as_update(self, user: UserInfo, info: RequestInfo) -> Decision | None:
         """The same right by another verb: Kubernetes' controllers replace what ours patch, and the default roles say so."""
