@@ -51,14 +51,13 @@ class Run:
         self._wanted = cuts
 
     def _perhaps_cut(self) -> None:
-        """In the store's thread, before a write or a sync."""
+        """In one of the store's threads, before a write or a sync."""
         if self.rng.random() < 0.15 and len(self.cuts) < self._wanted:
-            acknowledged = self.acknowledged  # first: what is acknowledged meanwhile need not be on this disk
-            files = self.disk.cut(self.rng)
+            # The disk last: what another thread does meanwhile need not be on it.
+            acknowledged = self.acknowledged
             index = self.directory / f"{FILE}-shm"
-            if index.exists() and self.rng.random() < 0.7:
-                files[index.name] = index.read_bytes()
-            self.cuts.append(Cut(files, acknowledged))
+            beside = {index.name: index.read_bytes()} if index.exists() and self.rng.random() < 0.7 else {}
+            self.cuts.append(Cut(self.disk.cut(self.rng) | beside, acknowledged))
 
     async def work(self) -> None:
         """Write, several at a time, until the power has failed often enough."""

@@ -14,6 +14,7 @@ import random
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import RLock
 from typing import Any, cast
 
 import apsw
@@ -55,7 +56,7 @@ def _apply(content: bytearray, offset: int, data: bytes | None) -> None:
 
 
 class Disk:
-    """See the module. `before()` is called in the store's thread before each write and sync, which `trace` lists."""
+    """See the module. `before()` is called in a store's thread before each write and sync, which `trace` lists."""
 
     def __init__(self) -> None:
         self.files: dict[str, _File] = {}
@@ -64,6 +65,7 @@ class Disk:
         self.syncs_fail = 0
         self.writes_stop = 0
         self.refusal: type[apsw.Error] | None = None
+        self._lock = RLock()  # a store has two threads: one that writes, one that makes checkpoints
         self._system = _System(self)
 
     def connect(self, path: Path) -> sqlite3.Connection:
@@ -72,12 +74,17 @@ class Disk:
 
     def cut(self, rng: random.Random) -> dict[str, bytes]:
         """The files as a power failure at this moment leaves them, by their names."""
-        return {Path(name).name: file.after_cut(rng) for name, file in self.files.items()}
+        with self._lock:
+            return {Path(name).name: file.after_cut(rng) for name, file in self.files.items()}
 
     # ---- called by the files
 
     def will_write(self, name: str, offset: int, data: bytes) -> bytes:
         """What may be written of it, perhaps not all; raises what the device answers."""
+        with self._lock:
+            return self._will_write(name, offset, data)
+
+    def _will_write(self, name: str, offset: int, data: bytes) -> bytes:
         self.before()
         if self.refusal is not None:
             raise self.refusal("refused")
@@ -88,7 +95,15 @@ class Disk:
         self.files[name].pending.append((offset, data))
         return data
 
+    def will_truncate(self, name: str, size: int) -> None:
+        with self._lock:
+            self.files[name].pending.append((size, None))
+
     def will_sync(self, name: str) -> None:
+        with self._lock:
+            self._will_sync(name)
+
+    def _will_sync(self, name: str) -> None:
         self.before()
         if self.syncs_fail:
             self.syncs_fail -= 1
@@ -116,7 +131,7 @@ class _SystemFile(apsw.VFSFile):
             raise _io_error(apsw.SQLITE_IOERR_WRITE, "short write")
 
     def xTruncate(self, size: int) -> None:  # noqa: N802  SQLite's name
-        self._disk.files[self._name].pending.append((size, None))
+        self._disk.will_truncate(self._name, size)
         super().xTruncate(size)
 
     def xSync(self, flags: int) -> None:  # noqa: N802  SQLite's name
