@@ -44,9 +44,9 @@ async def test_who_has_the_right_may(held: str) -> None:
 
 async def test_who_has_it_not_may_not() -> None:
     other = Rights("approve", "example.com/two", "other.com/*")
-    with pytest.raises(StatusError, match='user not permitted to approve requests with signerName "example.com/one"'):
+    with pytest.raises(StatusError, match=r'user not permitted to approve requests with signerName "example\.com/one"'):
         await _ask("CertificateApproval", other, "approval", _OLD)
-    with pytest.raises(StatusError, match='user not permitted to sign requests with signerName "example.com/one"'):
+    with pytest.raises(StatusError, match=r'user not permitted to sign requests with signerName "example\.com/one"'):
         await _ask("CertificateSigning", other, "status", {**_OLD, "status": {"certificate": "x"}})
 
 
