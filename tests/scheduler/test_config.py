@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_a_plugin_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     def installed(*, group: str, name: str) -> list[_Entry]:
         return [_Entry()] if (group, name) == ("setpoint.scheduler.plugins", "Odd") else []
 
-    monkeypatch.setattr(registry, "entry_points", installed)
+    monkeypatch.setattr(importlib.metadata, "entry_points", installed)
     rig = rig_of(
         plugins={"filter": {"enabled": [{"name": "Odd"}]}}, pluginConfig=[{"name": "Odd", "args": {"reason": "not odd"}}]
     )

@@ -7,7 +7,6 @@ object a factory that takes a Handle and the plugin's arguments as plain JSON (N
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from typing import Any
 
 import msgspec
@@ -99,6 +98,8 @@ def _read(name: str, args: Any, type: type[config.Args]) -> config.Args:
 
 
 def _installed(name: str) -> Callable[[Handle, Any], Plugin]:
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         factory: Callable[[Handle, Any], Plugin] = entry.load()
         return factory
