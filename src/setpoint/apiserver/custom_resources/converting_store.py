@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, Self
 
-from setpoint.storage.protocol import Encode, Encoded, Event, Page, Record, Store, Watch
+from setpoint.storage.protocol import Encode, Encoded, Event, Only, Page, Record, Store, Watch
 
 
 class Forms(Protocol):
@@ -67,7 +67,8 @@ class ConvertingStore:
         writing.keep(record)
         return record
 
-    async def watch(self, prefix: str, *, after: int, capacity: int = 1000) -> Watch:
+    async def watch(self, prefix: str, *, after: int, capacity: int = 1000, only: Only | None = None) -> Watch:
+        """`only` would look at records before they are converted, so all of them come."""
         return ConvertingWatch(await self._store.watch(prefix, after=after, capacity=capacity), self._codec)
 
 
