@@ -35,6 +35,12 @@ FILES = (
     "read-discovery",
     "crd-schema",
     "crd-behaviour",
+    "access-auth",
+    "access-admission",
+    "controllers-rollout",
+    "controllers-batch",
+    "controllers-rest",
+    "scheduler",
 )
 BEGIN, END = "<!-- begin table -->", "<!-- end table -->"
 
