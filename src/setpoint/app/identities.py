@@ -23,7 +23,8 @@ NODES = "system:nodes"
 #: accounts of controllers that are not called as these are; None: the API server's own, which Kubernetes has no controller for
 _ACCOUNTS: Mapping[str, str | None] = {
     "bootstrap-signer-controller": "bootstrap-signer",
-    "certificatesigningrequest-approving-controller": "certificate-controller",
+    # approves serving certificates, too, which Kubernetes leaves to people and gives no account the right to
+    "certificatesigningrequest-approving-controller": None,
     "certificatesigningrequest-cleaner-controller": "certificate-controller",
     "certificatesigningrequest-signing-controller": "certificate-controller",
     "daemonset-controller": "daemon-set-controller",
