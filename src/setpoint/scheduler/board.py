@@ -14,7 +14,7 @@ from setpoint.scheduler.status import Code, Status
 
 UNKNOWN: Final = Status(Code.ERROR, ("not asked yet",))
 BOARDS = 64  # shapes of pods remembered
-FRESH = 400  # nodes that one slice of work may ask for the first time: with every plugin some 3 ms
+FRESH = 200  # nodes that one slice of work may ask for the first time: with every plugin some 2 ms
 
 
 class Unfinished(Exception):

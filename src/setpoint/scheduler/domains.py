@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from setpoint.scheduler.board import Budget
 from setpoint.scheduler.node_info import NodeInfo
 from setpoint.scheduler.pods import GroupKey, PodInfo
 from setpoint.scheduler.snapshot import Snapshot
 
 KEPT = 256  # counts
 _MEMOS = 4096
+COST = 20  # so many nodes are counted in the time in which one is asked for the first time
 
 Means = Callable[[str, Any, bool], bool]
 DomainOf = Callable[[NodeInfo], str | None]
@@ -40,19 +42,21 @@ class DomainCounts:
         self.counts: dict[str, int] = {}
         self.total = 0
 
-    def catch_up(self) -> None:
+    def catch_up(self) -> bool:
+        """True if all had to be counted anew."""
         journal = self._snapshot.journal
         if self._epoch == self._snapshot.epoch:
             if self._position == journal.end:
-                return
+                return False
             changes = journal.since(self._position)
             if changes is not None:
                 for slot, sign, info in changes:
                     if info is not None and self.counts_pod(info):
                         self._add(slot, sign)
                 self._position = journal.end
-                return
+                return False
         self._recount()
+        return True
 
     def _recount(self) -> None:
         self._epoch, self._position = self._snapshot.epoch, self._snapshot.journal.end
@@ -125,13 +129,14 @@ class CountKeeper:
         self._snapshot = snapshot
         self._kept: dict[Hashable, DomainCounts] = {}
 
-    def get(self, key: Hashable, means: Means, domain_of: DomainOf, *, with_empty: bool = False) -> DomainCounts:
-        """The counts known as `key`, as of now; the functions are used if they are new."""
+    def get(self, key: Hashable, means: Means, domain_of: DomainOf, budget: Budget, *, with_empty: bool = False) -> DomainCounts:
+        """The counts known as `key`, as of now; the functions are used if they are new. Counting anew is charged to `budget`."""
         found = self._kept.pop(key, None)
         if found is None:
             if len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             found = DomainCounts(self._snapshot, means, domain_of, with_empty=with_empty)
         self._kept[key] = found  # the newest at the end
-        found.catch_up()
+        if found.catch_up():
+            budget.spend(len(self._snapshot.slots) // COST)
         return found

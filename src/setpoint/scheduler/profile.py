@@ -60,6 +60,9 @@ class Profile:
         # Only what comes before the first filter that looks further is local: the order decides which reason a node gives.
         self._local_filters: Points[Filter] = [*itertools.takewhile(lambda point: is_local(point[1]), self._filters)]
         self._other_filters = self._filters[len(self._local_filters) :]
+        self._filters_all: Mapping[str, FilterAll] = dict(
+            _those([(name, made[name]) for name, _ in self._other_filters], FilterAll)
+        )
         self._trials: Points[Trial] = _those([(name, made[name]) for name, _ in self._filters], Trial)
         self._post_filters: Points[PostFilter] = at("postFilter", PostFilter)
         self.scoring = Scoring(at("preScore", PreScore), at("score", Score, ScoreAll), config.weights)
@@ -120,7 +123,7 @@ class Profile:
                     found[index] = board.refusals[node.slot] = ask(pod, node)
         for name, plugin in self._other_filters:
             if name not in state.skip_filter:
-                found = _also(state, found, nodes, name, plugin)
+                found = _also(state, found, nodes, name, plugin, self._filters_all.get(name))
         return found
 
     def _is_needed(self, state: CycleState, filters: Points[Filter]) -> bool:
@@ -220,11 +223,17 @@ def _chain(state: CycleState, filters: Points[Filter]) -> Refuse:
     return run
 
 
-def _also(state: CycleState, found: list[Status | None], nodes: Candidates, name: str, plugin: Filter) -> list[Status | None]:
+def _also(
+    state: CycleState, found: list[Status | None], nodes: Candidates, name: str, plugin: Filter, many: FilterAll | None
+) -> list[Status | None]:
     """What one more filter says of the nodes that are left."""
     pod = state.info.pod
-    if isinstance(plugin, FilterAll):
-        return first(found, [status and named(status, name) for status in plugin.filter_all(state, pod, nodes)])
+    if many is not None:
+        refusals = many.filter_all(state, pod, nodes)
+        if not any(refusals):
+            return found
+        names = {id(status): status and named(status, name) for status in refusals}  # many nodes, few objects
+        return first(found, [names[id(status)] for status in refusals])
     for index, status in enumerate(found):
         if status is None:
             refusal = plugin.filter(state, pod, nodes[index])

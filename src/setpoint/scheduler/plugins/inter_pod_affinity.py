@@ -98,8 +98,8 @@ class InterPodAffinity:
             return None, SKIP
         state.write(
             _Filtering(
-                [_wanted(term, self._all_of(info.terms.affinity, term)) for term in info.terms.affinity],
-                [_wanted(term, self._all_of((term,), term)) for term in info.terms.anti_affinity],
+                [_wanted(term, self._all_of(state, info.terms.affinity, term)) for term in info.terms.affinity],
+                [_wanted(term, self._all_of(state, (term,), term)) for term in info.terms.anti_affinity],
                 [_Wanted(term, domains) for term, domains in standing],
                 all(term.matches(info.namespace, info.labels, labels) for term in info.terms.affinity),
                 labels,
@@ -155,8 +155,8 @@ class InterPodAffinity:
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
         info, terms = state.info, state.info.terms
-        parts = [(term.topology_key, self._all_of((term,), term).counts, term.weight) for term in terms.preferred]
-        parts += [(term.topology_key, self._all_of((term,), term).counts, -term.weight) for term in terms.preferred_not]
+        parts = [(term.topology_key, self._all_of(state, (term,), term).counts, term.weight) for term in terms.preferred]
+        parts += [(term.topology_key, self._all_of(state, (term,), term).counts, -term.weight) for term in terms.preferred_not]
         parts += self._standing(info)
         parts = [part for part in parts if any(part[1].values())]
         if not parts:
@@ -201,7 +201,7 @@ class InterPodAffinity:
 
     # ---- whom a term means
 
-    def _all_of(self, terms: Sequence[PodTerm], around: PodTerm) -> DomainCounts:
+    def _all_of(self, state: CycleState, terms: Sequence[PodTerm], around: PodTerm) -> DomainCounts:
         """The pods that all of `terms` mean, by the domains of the topology key of `around`."""
         key, topology_key = (tuple(terms), around.topology_key), around.topology_key
 
@@ -211,7 +211,7 @@ class InterPodAffinity:
 
         namespaced = [term for term in terms if not term.namespace_selector.nothing]
         generation = self._namespace_generation() if namespaced else None
-        return self._counts.get((key, generation), means, lambda node: node.labels.get(topology_key))
+        return self._counts.get((key, generation), means, lambda node: node.labels.get(topology_key), state.budget)
 
     def _namespace_generation(self) -> object:
         """Changes when the labels of any namespace do."""

@@ -100,12 +100,15 @@ class PodTopologySpread:
         if not constraints:
             return None, SKIP
         labels = pod.metadata.labels
-        found = [_Hard(each, self._count(each, constraints, pod), int(each.selector.matches(labels))) for each in constraints]
+        found = [_Hard(each, self._count(each, constraints, state), int(each.selector.matches(labels))) for each in constraints]
         state.write(_Filtering(found))
         return None, None
 
-    def _count(self, constraint: Constraint, all_of: Sequence[Constraint], pod: Pod, *, all_keys: bool = True) -> DomainCounts:
+    def _count(
+        self, constraint: Constraint, all_of: Sequence[Constraint], state: CycleState, *, all_keys: bool = True
+    ) -> DomainCounts:
         """The pods that the constraint selects, in the domains that count for this pod."""
+        pod = state.info.pod
         namespace, selector, topology_key = pod.metadata.namespace, constraint.selector, constraint.topology_key
         keys = tuple(each.topology_key for each in all_of)
         policies = constraint.policies(pod)
@@ -116,10 +119,10 @@ class PodTopologySpread:
         def domain_of(node: NodeInfo) -> str | None:
             if all_keys and not has_all_keys(node, keys):
                 return None
-            return node.labels.get(topology_key) if accepts(constraint, pod, node) else None
+            return node.labels.get(topology_key) if policies is None or accepts(constraint, pod, node) else None
 
         key = (namespace, selector, topology_key, keys if all_keys else None, policies)
-        return self._counts.get(key, means, domain_of, with_empty=True)
+        return self._counts.get(key, means, domain_of, state.budget, with_empty=True)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         labels = node.labels
@@ -162,7 +165,7 @@ class PodTopologySpread:
         if not constraints:
             return SKIP
         all_keys = bool(pod.spec.topology_spread_constraints) or not self._defaults.system
-        found = [self._count(each, constraints, pod, all_keys=all_keys) for each in constraints]
+        found = [self._count(each, constraints, state, all_keys=all_keys) for each in constraints]
         gather = candidates(nodes).gather
         domains = [gather(each.ids) for each in found]
         ignored = [0 in ids for ids in zip(*domains, strict=True)] if all_keys and any(0 in ids for ids in domains) else None
