@@ -42,7 +42,7 @@ test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without p
 
 soak torture: $(STAMP) bytecode  ## what takes longer: all seeds of the convergence test, the long replays, an old kubectl
 	@$(DEBIAN) test
-	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden
+	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden tests/scheduler
 	SETPOINT_BOUNDS=full SETPOINT_SOAK=1200 $(BIN)/python -m pytest -s --timeout 3600 tests/bounds
 	SETPOINT_FUZZ=500 SETPOINT_MANY=50 $(BIN)/python -m pytest tests/fuzz tests/many
 	SETPOINT_TORTURE=300 SETPOINT_HISTORIES=100 $(BIN)/python -m pytest --timeout 7200 tests/torture
