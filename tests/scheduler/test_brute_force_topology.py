@@ -1,7 +1,8 @@
 """Random small clusters: affinity, spread and preemption agree with a second, simple-minded reading of the rules.
 
 The reading looks at every pod anew for every question; the scheduler keeps counts. Pods come, go, leave slowly and are
-relabelled, nodes change their zones and taints, so that what is kept has to keep up. SETPOINT_SEEDS=500 runs more seeds, SETPOINT_SEEDS=7-8 one.
+relabelled, nodes change their zones and taints, so that what is kept has to keep up. SETPOINT_SEEDS=500 runs more seeds,
+SETPOINT_SEEDS=7-8 one.
 """
 
 from __future__ import annotations
