@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from setpoint.api.machinery import compact
 from setpoint.api.machinery.schema import pruning
 from setpoint.apiserver.generic_store.objects import Codec, Selection, api_version, head, ordered, select
 from setpoint.registry.resource import ServedResource
@@ -65,7 +66,7 @@ class CustomCodec(Codec):
             forms = record.forms = {}
         made = forms.get(key)
         if made is None:
-            made = orjson.dumps(self._read(record.value, wanted))
+            made = compact.dumps(self._read(record.value, wanted))
             forms[key] = made = record.value if made == record.value else made
         return made
 
@@ -105,7 +106,7 @@ class CustomCodec(Codec):
 
         def encode(revision: int) -> Encoded:
             written["metadata"]["resourceVersion"] = obj["metadata"]["resourceVersion"] = str(revision)
-            return Encoded(orjson.dumps(written), selection)
+            return Encoded(compact.dumps(written), selection)
 
         return encode
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
+from setpoint.api.machinery import compact
 from setpoint.apiserver.custom_resources.codec import CustomCodec, Family, conform
 from setpoint.apiserver.custom_resources.conversion import Converter
 from setpoint.apiserver.generic_store.objects import Selection, ordered, select, stamped
@@ -38,7 +39,7 @@ class WebhookCodec(CustomCodec):
             converted = await self._converter.convert([obj for _, obj in pairs], wanted)
             for (record, _), obj in zip(pairs, converted, strict=True):
                 record.forms = record.forms or {}
-                record.forms[key] = orjson.dumps(self._pruned(obj, wanted))
+                record.forms[key] = compact.dumps(self._pruned(obj, wanted))
 
     def _others(self, records: Sequence[Record], wanted: str) -> Iterator[tuple[Record, Object]]:
         """The records that are stored in another version than the one wanted (which is asked for if it is the endpoint's own)."""
@@ -91,7 +92,7 @@ class _Writing:
     def __call__(self, revision: int) -> Encoded:
         for each in (self._written, self._back, self._obj):
             each["metadata"]["resourceVersion"] = str(revision)
-        return Encoded(orjson.dumps(self._written), self._selection)
+        return Encoded(compact.dumps(self._written), self._selection)
 
     def keep(self, record: Record) -> None:
         """Leave the form of the endpoint's version with the record that was written."""

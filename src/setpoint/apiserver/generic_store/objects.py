@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from setpoint.api.machinery import compact
 from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Object, Strategy
 from setpoint.storage.protocol import Encode, Encoded, Record
@@ -42,7 +43,7 @@ def encoder(strategy: Strategy, obj: Object) -> Encode:
 
     def encode(revision: int) -> Encoded:
         obj["metadata"]["resourceVersion"] = str(revision)
-        return Encoded(orjson.dumps(obj), select(strategy, obj))
+        return Encoded(compact.dumps(obj), select(strategy, obj))
 
     return encode
 
@@ -110,7 +111,7 @@ class Codec:
             record.forms = {}
         made = record.forms.get(wanted)
         if made is None:
-            made = record.forms[wanted] = orjson.dumps(self._change(orjson.loads(record.value), wanted))
+            made = record.forms[wanted] = compact.dumps(self._change(orjson.loads(record.value), wanted))
         return made
 
     def item(self, record: Record, version: str) -> bytes:
