@@ -30,7 +30,7 @@ from setpoint.controllers.component import Settings
 from setpoint.controllers.manager import ControllerManager
 from setpoint.kit.clock import VirtualClock
 from setpoint.kit.tasks import Tasks
-from setpoint.node.simulated import NodeSpec, SimulatedNodes, Stages
+from setpoint.node.simulated import LEASE_SECONDS, NodeSpec, SimulatedNodes, Stages
 from setpoint.scheduler.scheduler import Scheduler
 from setpoint.storage.backends.memory import memory_store
 from setpoint.testing.chance import seeded
@@ -83,6 +83,7 @@ class VirtualCluster:
         settings: Settings = Settings(),  # noqa: B008  # frozen
         parts: Sequence[str] = (CONTROLLERS, SCHEDULER, NODES),
         without: Sequence[str] = (),
+        lease_seconds: int = LEASE_SECONDS,
     ) -> None:
         self.clock = VirtualClock()
         self.seed = seed
@@ -96,6 +97,7 @@ class VirtualCluster:
         self._stages = stages
         self._settings = settings
         self._without = without
+        self._lease_seconds = lease_seconds
         self._names = parts
         self._running: dict[str, _Running] = {}
         self._tasks = Tasks("cluster")
@@ -233,7 +235,8 @@ class VirtualCluster:
         return Scheduler(client, self.clock, rng=self.rng)
 
     def _make_nodes(self, client: Client) -> Part:
-        return SimulatedNodes(client, self.clock, self._specs.values(), stages=self._stages, rng=self.rng)
+        specs, seconds = self._specs.values(), self._lease_seconds
+        return SimulatedNodes(client, self.clock, specs, stages=self._stages, rng=self.rng, lease_seconds=seconds)
 
 
 def _activities(name: str, part: Any) -> list[tuple[str, Activity]]:
