@@ -213,11 +213,11 @@ async def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     await store.open()
     await store.create("pods/d/a", body("a"))
-    journal = store._journal
-    await journal._call(lambda: journal._connection.execute("PRAGMA max_page_count=1").fetchall())  # type: ignore[attr-defined]
+    journal = store._journal._journal  # type: ignore[attr-defined]
+    await journal._call(lambda: journal._connection.execute("PRAGMA max_page_count=1").fetchall())
     with pytest.raises(Unavailable, match="full"):
         await store.create("pods/d/big", body("x" * 200_000))
-    await journal._call(lambda: journal._connection.execute("PRAGMA max_page_count=1000000").fetchall())  # type: ignore[attr-defined]
+    await journal._call(lambda: journal._connection.execute("PRAGMA max_page_count=1000000").fetchall())
     record = await store.create("pods/d/b", body("b"))
     assert store.revision == record.revision
     await store.close()

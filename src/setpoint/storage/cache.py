@@ -32,11 +32,13 @@ from setpoint.storage.protocol import (
     Lagged,
     NotFound,
     Only,
+    Outdated,
     Page,
     Record,
     StoreError,
     Unavailable,
     Watch,
+    never,
 )
 from setpoint.storage.watchers import Watchers
 
@@ -67,7 +69,10 @@ class Upstream(Protocol):
 class Cache:
     """Implements `protocol.Store` over another one; see the module."""
 
-    def __init__(self, upstream: Upstream, clock: Clock, *, retention: Retention | None = None) -> None:
+    def __init__(
+        self, upstream: Upstream, clock: Clock, *, retention: Retention | None = None, outdated: Outdated = never
+    ) -> None:
+        self.outdated = outdated
         self._upstream = upstream
         self._clock = clock
         self._index = Index(retention)

@@ -31,11 +31,13 @@ from setpoint.storage.protocol import (
     Exists,
     NotFound,
     Only,
+    Outdated,
     Page,
     Record,
     StoreError,
     Unavailable,
     Watch,
+    never,
 )
 from setpoint.storage.watchers import Watchers
 
@@ -99,8 +101,15 @@ class LocalStore:
     """Implements `protocol.Store` over a Journal; see the module."""
 
     def __init__(
-        self, journal: Journal, clock: Clock, *, retention: Retention | None = None, describe: Describe | None = None
+        self,
+        journal: Journal,
+        clock: Clock,
+        *,
+        retention: Retention | None = None,
+        describe: Describe | None = None,
+        outdated: Outdated = never,
     ) -> None:
+        self.outdated = outdated
         self._journal = journal
         self._clock = clock
         self._describe = describe

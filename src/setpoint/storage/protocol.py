@@ -134,6 +134,14 @@ class Only:
 
 Encode = Callable[[int], Encoded]
 Describe = Callable[[str, bytes], Any]
+#: whether the object with this key lies in the store otherwise than it would be written now (sealed by an older key), so that
+#: even a write that changes nothing is to be made
+Outdated = Callable[[str], bool]
+
+
+def never(_key: str) -> bool:
+    """For stores that keep everything in one way."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +188,10 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Commit what is waiting, end watches, stop."""
+
+    @property
+    def outdated(self) -> Outdated:
+        """Whether an object lies there otherwise than it would be written now."""
 
     @property
     def revision(self) -> int:

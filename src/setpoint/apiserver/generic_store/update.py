@@ -113,7 +113,7 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
     store.finish(obj, strategy, old)
     if deleting.finished(store, obj, old):
         outcome = await deleting.remove(store, context, current, obj)
-    elif same(obj, old) and store.codec.is_current(current):
+    elif same(obj, old) and store.codec.is_current(current) and not store.store.outdated(current.key):
         outcome = Outcome(current)
     else:
         outcome = Outcome(await _write(store, context, obj, old, current, expect))

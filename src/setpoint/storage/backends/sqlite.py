@@ -24,6 +24,8 @@ from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.storage.backends.sqlite_checkpoints import PAGE, Checkpoints
 from setpoint.storage.backends.sqlite_files import StoreFiles, advice, checksum, verified
+from setpoint.storage.encryption.journal import SealedJournal
+from setpoint.storage.encryption.values import Values
 from setpoint.storage.journal import Done, Recovered, Row
 from setpoint.storage.local import LocalStore
 from setpoint.storage.mvcc import Retention
@@ -270,8 +272,25 @@ class SQLiteJournal:
             log.warning("cannot erase old history", error=str(error), rows=len(revisions))
 
 
+def _connect_sealed(path: Path) -> sqlite3.Connection:
+    """What is erased is overwritten: it may date from before anything was sealed."""
+    connection = connect(path)
+    connection.execute("PRAGMA secure_delete=ON")
+    return connection
+
+
 def sqlite_store(
-    directory: Path, clock: Clock, *, retention: Retention | None = None, describe: Describe | None = None
+    directory: Path,
+    clock: Clock,
+    *,
+    retention: Retention | None = None,
+    describe: Describe | None = None,
+    values: Values | None = None,
 ) -> LocalStore:
-    """A store on disk; starts nothing until it is opened. Needs real time: it waits for a thread."""
-    return LocalStore(SQLiteJournal(directory), clock, retention=retention, describe=describe)
+    """A store on disk; starts nothing until it is opened. Needs real time: it waits for a thread.
+
+    `values` are what is sealed on the disk.
+    """
+    values = values or Values()
+    journal = SealedJournal(SQLiteJournal(directory, _connect_sealed if values.on else connect), values)
+    return LocalStore(journal, clock, retention=retention, describe=describe, outdated=values.outdated)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from setpoint.storage.backends.etcd.connection import READ_SECONDS, Connection
 from setpoint.storage.backends.etcd.layout import Layout
 from setpoint.storage.backends.etcd.stand_in import name_of
+from setpoint.storage.encryption.values import Unreadable, Values
 from setpoint.storage.protocol import Compacted, Unavailable
 
 if TYPE_CHECKING:
@@ -27,13 +28,21 @@ class Change(Struct, frozen=True):
     previous: Any
 
 
-def _change(event: kv_pb2.Event) -> Change:
+def _change(event: kv_pb2.Event, layout: Layout, values: Values) -> Change:
     kv = event.kv
     previous = event.prev_kv if event.HasField("prev_kv") else None
-    return Change(kv.key, kv.mod_revision, kv.create_revision, kv.value, name_of(kv.value), previous)
+    return Change(kv.key, kv.mod_revision, kv.create_revision, kv.value, _name(kv, layout, values), previous)
 
 
-async def between(connection: Connection, layout: Layout, since: int, until: int) -> list[Change]:
+def _name(kv: kv_pb2.KeyValue, layout: Layout, values: Values) -> bytes:
+    """The name of the write; of what is not of this server's writing and cannot be read, none."""
+    try:
+        return name_of(values.open(layout.key(kv.key), kv.value, kv.key))
+    except Unreadable:
+        return b""
+
+
+async def between(connection: Connection, layout: Layout, values: Values, since: int, until: int) -> list[Change]:
     """Everything written after `since`, `until` included; at `until` something must have been written.
 
     Raises Compacted, Unavailable.
@@ -55,7 +64,7 @@ async def between(connection: Connection, layout: Layout, since: int, until: int
                 if getattr(response, "compact_revision", 0):
                     raise Compacted(response.compact_revision)
                 raise Unavailable("the history cannot be read")
-            found += map(_change, response.events)
+            found += [_change(event, layout, values) for event in response.events]
     except (aio.AioRpcError, TimeoutError) as error:
         connection.leave(member)
         raise Unavailable(f"the history cannot be read: {error or 'no answer'}") from error

@@ -21,6 +21,7 @@ from setpoint.storage.backends.etcd.stand_in import name_of
 from setpoint.storage.backends.etcd.watching import EtcdWatch
 from setpoint.storage.backends.etcd.writes import Writer, record_of
 from setpoint.storage.cache import Cache
+from setpoint.storage.encryption.values import Values
 from setpoint.storage.mvcc import Retention
 from setpoint.storage.protocol import Compacted, Encode, Event, Future, Page, Record, StoreError, Unavailable
 
@@ -36,12 +37,13 @@ _PROTOBUF = b"k8s\0"
 class EtcdStore:
     """Implements `cache.Upstream`; see the package."""
 
-    def __init__(self, members: Members, clock: Clock, *, compact_seconds: float = SECONDS) -> None:
+    def __init__(self, members: Members, clock: Clock, *, compact_seconds: float = SECONDS, values: Values | None = None) -> None:
+        self._values = values or Values()
         self._clock = clock
         self._connection = Connection(members, clock)
         self._layout = Layout(members.root)
         self._fence = Fence(self._connection, self._layout, clock)
-        self._writer = Writer(self._connection, self._layout, self._fence, clock)
+        self._writer = Writer(self._connection, self._layout, self._fence, clock, self._values)
         self._compactor = Compactor(self._connection, clock, seconds=compact_seconds)
         self._running = AsyncExitStack()
         self._tasks: Tasks | None = None
@@ -190,7 +192,7 @@ class EtcdStore:
                         f"{kv.key.decode()} in etcd is protobuf, written by another API server: choose another root"
                     )
                 if key := self._layout.key(kv.key):
-                    records.append(record_of(key, kv))
+                    records.append(record_of(self._values, key, kv))
             more = page.more
             start = page.kvs[-1].key + b"\0" if page.kvs else start
         return Page(records, revision)
@@ -198,7 +200,7 @@ class EtcdStore:
     async def watch(self, prefix: str = "", *, after: int, capacity: int = 0) -> EtcdWatch:
         """Everything after a revision; `prefix` is always empty, and the cache takes what comes at once."""
         self._open()
-        self._watch = EtcdWatch(self._connection, self._layout, self._clock, after, self._selection)
+        self._watch = EtcdWatch(self._connection, self._layout, self._clock, after, self._selection, self._values)
         return self._watch
 
     def _selection(self, value: bytes) -> Any:
@@ -241,9 +243,18 @@ class EtcdStore:
             raise
 
 
-def etcd_store(members: Members, clock: Clock, *, retention: Retention | None = None, compact_seconds: float = SECONDS) -> Cache:
-    """Etcd behind a watch cache, not yet open."""
-    return Cache(EtcdStore(members, clock, compact_seconds=compact_seconds), clock, retention=retention)
+def etcd_store(
+    members: Members,
+    clock: Clock,
+    *,
+    retention: Retention | None = None,
+    compact_seconds: float = SECONDS,
+    values: Values | None = None,
+) -> Cache:
+    """Etcd behind a watch cache, not yet open; `values` are what is sealed in it."""
+    values = values or Values()
+    upstream = EtcdStore(members, clock, compact_seconds=compact_seconds, values=values)
+    return Cache(upstream, clock, retention=retention, outdated=values.outdated)
 
 
 def _heeded(future: asyncio.Future[int]) -> None:

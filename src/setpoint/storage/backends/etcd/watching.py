@@ -10,8 +10,9 @@ from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.storage.backends.etcd.connection import PAUSE, Connection, Member
 from setpoint.storage.backends.etcd.layout import Layout
-from setpoint.storage.backends.etcd.writes import record_of
-from setpoint.storage.protocol import Event, Lagged, Unavailable
+from setpoint.storage.backends.etcd.stand_in import reveal
+from setpoint.storage.encryption.values import Values
+from setpoint.storage.protocol import Event, Lagged, Record, Unavailable
 
 if TYPE_CHECKING:
     from aetcd.rpc import kv_pb2, rpc_pb2
@@ -28,7 +29,10 @@ class EtcdWatch:
     Cancelling `next` ends the watch.
     """
 
-    def __init__(self, connection: Connection, layout: Layout, clock: Clock, after: int, selection: Selection) -> None:
+    def __init__(
+        self, connection: Connection, layout: Layout, clock: Clock, after: int, selection: Selection, values: Values
+    ) -> None:
+        self._values = values
         self._connection = connection
         self._layout = layout
         self._clock = clock
@@ -128,8 +132,11 @@ class EtcdWatch:
         if not key:
             return None
         if event.type:  # 1: deleted
+            self._values.forget(key)
             return Event(key, kv.mod_revision, None, None)
-        return Event(key, kv.mod_revision, record_of(key, kv, self._selection(kv.value)), None)
+        value = self._values.open(key, kv.value, kv.key)
+        record = Record(key, reveal(value, kv.mod_revision), kv.mod_revision, kv.create_revision, self._selection(value))
+        return Event(key, kv.mod_revision, record, None)
 
 
 def _is_cancelled() -> bool:

@@ -24,6 +24,7 @@ from setpoint.storage.backends.etcd.fence import Fence
 from setpoint.storage.backends.etcd.history import Change, between
 from setpoint.storage.backends.etcd.layout import Layout
 from setpoint.storage.backends.etcd.stand_in import encode_unknown, reveal
+from setpoint.storage.encryption.values import Values
 from setpoint.storage.protocol import (
     Compacted,
     Conflict,
@@ -56,6 +57,7 @@ class _Write:
     since: int
     fence: int = 0
     encoded: Encoded | None = None  # None: a removal
+    sealed: bytes = b""  # what etcd gets of it
     marked: bool = False
     expect: int = 0  # 0 with `creates` False: any
     creates: bool = False
@@ -71,9 +73,10 @@ class _Write:
 class Writer:
     """All writes of one process."""
 
-    def __init__(self, connection: Connection, layout: Layout, fence: Fence, clock: Clock) -> None:
+    def __init__(self, connection: Connection, layout: Layout, fence: Fence, clock: Clock, values: Values) -> None:
         self._connection = connection
         self._layout = layout
+        self._values = values
         self._fence = fence
         self._clock = clock
         self._names = itertools.count(1)
@@ -111,6 +114,7 @@ class Writer:
     async def _put(self, write: _Write, encode: Encode, ttl: float) -> Record:
         write.encoded, named = encode_unknown(encode, write.name)
         write.marked = not named
+        write.sealed = self._values.seal(write.key, write.encoded.value, write.place)
         if ttl:
             write.lease = await self._grant(ttl)
         made = await self._carry_out(write)
@@ -146,7 +150,7 @@ class Writer:
                     return made
             else:
                 if response.succeeded:
-                    return _made(write, response)
+                    return self._made(write, response)
                 await self._turned_away(write, response)
                 why = "the fence moved"
             if self._clock.monotonic() >= deadline:
@@ -166,9 +170,7 @@ class Writer:
         if write.encoded is None:
             request.success.add().request_delete_range.CopyFrom(pb.DeleteRangeRequest(key=write.place, prev_kv=True))
         else:
-            request.success.add().request_put.CopyFrom(
-                pb.PutRequest(key=write.place, value=write.encoded.value, lease=write.lease)
-            )
+            request.success.add().request_put.CopyFrom(pb.PutRequest(key=write.place, value=write.sealed, lease=write.lease))
             if not write.creates:  # for its revision of creation
                 request.success.add().request_range.CopyFrom(pb.RangeRequest(key=write.place, keys_only=True))
         if write.marked:
@@ -187,7 +189,15 @@ class Writer:
             raise NotFound(write.key)
         if write.creates:
             raise Exists(write.key)
-        raise Conflict(record_of(write.key, current))
+        raise Conflict(record_of(self._values, write.key, current))
+
+    def _made(self, write: _Write, response: rpc_pb2.TxnResponse) -> _Made:
+        revision, first = int(response.header.revision), response.responses
+        if write.encoded is None:
+            previous = record_of(self._values, write.key, first[0].response_delete_range.prev_kvs[0])
+            self._values.forget(write.key)
+            return _Made(revision, 0, previous)
+        return _Made(revision, revision if write.creates else int(first[1].response_range.kvs[0].create_revision))
 
     # ---- a write without an answer
 
@@ -199,7 +209,7 @@ class Writer:
             try:
                 until = await self._fence.move(write.fence)
                 async with self._resolving:  # one after another: what is read may be much
-                    changes = await between(self._connection, self._layout, write.since, until)
+                    changes = await between(self._connection, self._layout, self._values, write.since, until)
                 return self._among(write, changes)
             except Compacted as error:
                 raise Uncertain(f"whether {write.key} was written cannot be told any more: {error}") from error
@@ -214,7 +224,7 @@ class Writer:
             if change.place != write.place:
                 continue
             if change.revision in ours or (change.name == write.name and not write.marked):
-                previous = record_of(write.key, change.previous) if change.previous is not None else None
+                previous = record_of(self._values, write.key, change.previous) if change.previous is not None else None
                 return _Made(change.revision, change.created, previous)
         return None
 
@@ -228,13 +238,7 @@ class _Made:
     previous: Record | None = None
 
 
-def _made(write: _Write, response: rpc_pb2.TxnResponse) -> _Made:
-    revision, first = int(response.header.revision), response.responses
-    if write.encoded is None:
-        return _Made(revision, 0, record_of(write.key, first[0].response_delete_range.prev_kvs[0]))
-    return _Made(revision, revision if write.creates else int(first[1].response_range.kvs[0].create_revision))
-
-
-def record_of(key: str, kv: Any, selection: Any = None) -> Record:
-    """What lies in etcd as the store shows it."""
-    return Record(key, reveal(kv.value, kv.mod_revision), kv.mod_revision, kv.create_revision, selection)
+def record_of(values: Values, key: str, kv: Any) -> Record:
+    """What lies in etcd as the store shows it; raises Unreadable."""
+    value = reveal(values.open(key, kv.value, kv.key), kv.mod_revision)
+    return Record(key, value, kv.mod_revision, kv.create_revision)
