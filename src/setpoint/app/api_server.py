@@ -23,7 +23,16 @@ from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import parse
-from setpoint.app import access, authorizers, bootstrap, extension_authentication, flow_control_objects, kubeconfig, shared
+from setpoint.app import (
+    access,
+    authorizers,
+    bootstrap,
+    encryption,
+    extension_authentication,
+    flow_control_objects,
+    kubeconfig,
+    shared,
+)
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
@@ -32,6 +41,7 @@ from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.registry.service.allocation import ServiceAllocator
+from setpoint.storage.encryption.values import Values
 from setpoint.storage.protocol import Store, StoreError
 
 if TYPE_CHECKING:
@@ -55,7 +65,8 @@ class ApiServer:
         self.front_proxy = Authority(self.data.front_proxy, "setpoint-front-proxy-ca")
         self.port = 0
         self._clock = clock
-        self._store = make_store(options, self.data, clock)
+        self._sealed = encryption.values(options.encryption)
+        self._store = make_store(options, self.data, clock, self._sealed)
         self._objects = Objects(self._store)
         self._tokens = ServiceAccountTokens(SigningKey(self.data.pki), self._objects, clock)
         self._proxy = KubeletProxy(self._node, self.authority.certificate_file, self._kubelet_client())
@@ -119,6 +130,10 @@ class ApiServer:
         tasks.loop("default roles", self._default_roles, clock=self._clock)
         tasks.loop("extensions", self._tell_extensions, clock=self._clock)
         tasks.loop("flow control objects", self._keep_flow_control, clock=self._clock)
+        if self.options.encryption.reload:
+            tasks.loop(
+                "encryption", partial(encryption.follow, self.options.encryption, self._sealed, self._clock), clock=self._clock
+            )
         if self.options.on_etcd:
             tasks.loop("service repair", partial(ServiceAllocator(self._store).keep_repaired, self._clock), clock=self._clock)
 
@@ -230,17 +245,17 @@ class ApiServer:
             raise StartError(f"kubeconfig cannot be written: {error}") from error
 
 
-def make_store(options: Options, data: DataDir, clock: Clock) -> Store:
-    """The store that `options` ask for, not yet open."""
+def make_store(options: Options, data: DataDir, clock: Clock, values: Values) -> Store:
+    """The store that `options` ask for, not yet open; `values` are what is sealed in it."""
     if options.store == "memory":
         from setpoint.storage.backends.memory import memory_store
 
         return memory_store(clock)
     if options.on_etcd:
-        return shared.etcd(options, clock)
+        return shared.etcd(options, clock, values)
     from setpoint.storage.backends.sqlite import sqlite_store
 
-    return sqlite_store(data.store, clock)
+    return sqlite_store(data.store, clock, values=values)
 
 
 def _reason(error: Exception) -> str:

@@ -76,6 +76,15 @@ class Election(Struct, frozen=True):
     retry_seconds: float = 2.0
 
 
+class Encryption(Struct, frozen=True):
+    """What is sealed in the store: the path of Kubernetes' EncryptionConfiguration (empty: nothing), and whether its changes
+    are taken while the server runs.
+    """
+
+    config: str = ""
+    reload: bool = False
+
+
 class Audit(Struct, frozen=True):
     """What is written of requests, and where; as kube-apiserver's --audit-* flags. Off without both paths.
 
@@ -114,6 +123,7 @@ class Options(Struct, frozen=True):
     access: Access = field(default_factory=Access)
     authorization_config: str = ""
     audit: Audit = field(default_factory=Audit)
+    encryption: Encryption = field(default_factory=Encryption)
     controllers: bool = True
     scheduler: bool = True
     scheduler_config: Path | None = None

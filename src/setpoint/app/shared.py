@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from setpoint.app.options import Options, StartError
 from setpoint.kit.clock import Clock
+from setpoint.storage.encryption.values import Values
 from setpoint.storage.protocol import Store
 
 _ROOT_CA = ("configmaps", "kube-system", "kube-root-ca.crt")
@@ -20,7 +21,7 @@ class Finds(Protocol):
     async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None: ...
 
 
-def etcd(options: Options, clock: Clock) -> Store:
+def etcd(options: Options, clock: Clock, values: Values) -> Store:
     """The store at `etcd://…`, not yet open; raises StartError where the options make no sense."""
     from setpoint.storage.backends.etcd.members import Members, parse
     from setpoint.storage.backends.etcd.store import etcd_store
@@ -40,7 +41,7 @@ def etcd(options: Options, clock: Clock) -> Store:
         root=chosen.prefix,
         secure=secure,
     )
-    return etcd_store(members, clock)
+    return etcd_store(members, clock, values=values)
 
 
 def _path(text: str) -> Path | None:

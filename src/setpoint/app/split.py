@@ -19,7 +19,7 @@ import orjson
 
 from setpoint.apiserver.pki import write_private
 from setpoint.app.data_dir import DataDir
-from setpoint.app.options import Access, Audit, Election, Etcd, Options, StartError, Timings
+from setpoint.app.options import Access, Audit, Election, Encryption, Etcd, Options, StartError, Timings
 from setpoint.app.say import say
 from setpoint.kit import garbage, logs
 from setpoint.kit.clock import RealClock
@@ -194,6 +194,6 @@ def read_options(data: DataDir) -> Options:
     except (OSError, orjson.JSONDecodeError):
         raise StartError(f"{data.root} has no cluster: start one with `setpoint up --split`") from None
     paths = {name: Path(held[name]) if held[name] else None for name in ("kubeconfig", "token_auth_file", "scheduler_config")}
-    kinds = {"access": Access, "audit": Audit, "timings": Timings, "etcd": Etcd, "election": Election}
+    kinds = {"access": Access, "audit": Audit, "encryption": Encryption, "timings": Timings, "etcd": Etcd, "election": Election}
     groups = {name: msgspec.convert(held[name], kind) for name, kind in kinds.items()}
     return Options(**{**held, **paths, **groups, "data_dir": data.root})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from setpoint.app.data_dir import default_data_dir
-from setpoint.app.options import DEFAULT_MINOR, Access, Audit, Election, Etcd, Oidc, Options, StartError, Timings
+from setpoint.app.options import DEFAULT_MINOR, Access, Audit, Election, Encryption, Etcd, Oidc, Options, StartError, Timings
 
 if TYPE_CHECKING:
     import typer
@@ -78,6 +78,12 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     audit_log_maxsize: Annotated[int, typer.Option(min=0, help="MiB until the audit log is begun anew; 0 is 100.")] = 0,
     audit_log_maxbackup: Annotated[int, typer.Option(min=0, help="How many old audit logs are kept; 0 is all.")] = 0,
     audit_log_maxage: Annotated[int, typer.Option(min=0, help="Days for which they are kept; 0 is for ever.")] = 0,
+    encryption_provider_config: Annotated[
+        str, typer.Option(help="Kubernetes' EncryptionConfiguration.", show_default=False)
+    ] = "",
+    encryption_provider_config_automatic_reload: Annotated[
+        bool, typer.Option("--encryption-provider-config-automatic-reload", help="Take its changes without a restart.")
+    ] = False,
     kubernetes_version: Annotated[str, typer.Option(help="Whose kinds, versions and fields: 1.25 to 1.37.")] = DEFAULT_MINOR,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
     node_monitor_grace_period: Annotated[float, typer.Option(help="Seconds until a silent node is Unknown.")] = 40,
@@ -158,6 +164,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
             backups=audit_log_maxbackup,
             days=audit_log_maxage,
         ),
+        encryption=Encryption(_absolute(encryption_provider_config), encryption_provider_config_automatic_reload),
         timings=timings,
         kubernetes_version=kubernetes_version,
     )
