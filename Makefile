@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp-install
 DEBIAN := scripts/debian_packages.sh
 
-.PHONY: demo test check bench install soak torture format clean
+.PHONY: demo test check bench plots install soak torture format clean
 
 $(STAMP): pyproject.toml hatch_build.py src/setpoint/api/machinery/schema/presence.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -32,7 +32,7 @@ check: $(STAMP)  ## lint, types, layers
 
 # Clients that only talk to the server, and may share the machine with other tests.
 TALKERS := tests/golden $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py)
-ALONE := tests/node tests/e2e
+ALONE := tests/node tests/e2e tests/bounds
 
 test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without processes side by side, then those with
 	@$(DEBIAN) test
@@ -40,20 +40,29 @@ test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without p
 	$(BIN)/python -m pytest $(ALONE) $(addprefix --ignore=,$(filter tests/e2e/%,$(TALKERS)))
 	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
 
-soak torture: $(STAMP) bytecode  ## what takes longer: all seeds of the convergence test, the long replays, an old kubectl
+soak: $(STAMP) bytecode  ## what takes longer: all seeds of the property tests, all recordings, a day in a cluster, fuzzing, an old kubectl
 	@$(DEBIAN) test
-	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden tests/scheduler
-	SETPOINT_BOUNDS=full SETPOINT_SOAK=1200 $(BIN)/python -m pytest -s --timeout 3600 tests/bounds
+	SETPOINT_SEEDS=300 SETPOINT_GOLDEN=all SETPOINT_DAY=24 $(BIN)/python -m pytest -m "" --timeout 3600 tests/cluster tests/golden tests/scheduler
 	SETPOINT_FUZZ=500 SETPOINT_MANY=50 $(BIN)/python -m pytest tests/fuzz tests/many
-	SETPOINT_TORTURE=300 SETPOINT_HISTORIES=100 $(BIN)/python -m pytest --timeout 7200 tests/torture
-	SETPOINT_ETCD_ROUNDS=20 $(BIN)/python -m pytest --timeout 1200 tests/storage/etcd
+	SETPOINT_SOAK=1200 $(BIN)/python -m pytest -s --timeout 3600 tests/bounds/test_soak.py
 	SETPOINT_EXAMPLES=all $(BIN)/python -m pytest tests/e2e/test_operators.py
 	SETPOINT_KUBECTL=$$(scripts/old_kubectl.sh $(VENV)) SETPOINT_TRANSCRIPTS=transcripts-1.20 \
 	  $(BIN)/python -m pytest tests/e2e/test_kubectl_transcripts.py
 
+torture: $(STAMP) bytecode  ## what breaks it: kill -9, power failures, bad disks, histories with faults, etcd's members killed, overload
+	@$(DEBIAN) test
+	SETPOINT_TORTURE=300 SETPOINT_HISTORIES=100 $(BIN)/python -m pytest --timeout 7200 tests/torture
+	SETPOINT_ETCD_ROUNDS=20 $(BIN)/python -m pytest --timeout 1200 tests/storage/etcd
+	SETPOINT_BOUNDS=full $(BIN)/python -m pytest -s --timeout 3600 tests/bounds
+
 bench: $(STAMP) bytecode  ## figures, beside the bare stack, as a table and JSON
 	@$(DEBIAN) bench
 	$(BIN)/python benchmarks/run.py
+
+plots: $(STAMP) bytecode  ## the same, drawn into docs/figures
+	@$(DEBIAN) bench
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.8'
+	$(BIN)/python benchmarks/run.py --plots docs/figures
 
 format: $(STAMP)
 	$(BIN)/ruff format .
