@@ -60,6 +60,7 @@ class Settings(Struct, frozen=True):
     namespace_grace: float = 2.0
     terminated_pods: int = 12500
     pod_gc_period: float = 20.0
+    autoscaler_period: float = 15.0
 
 
 class Context(Struct, frozen=True):

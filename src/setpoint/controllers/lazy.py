@@ -21,13 +21,13 @@ Wanted = tuple[Resource[Any], Callable[[Any], bool]]
 class Lazy:
     """Stands for the controller of `module` (its `new`); loads it at the first object of `wanted` kinds that asks for it."""
 
-    def __init__(self, name: str, context: Context, module: str, wanted: tuple[Wanted, ...]) -> None:
+    def __init__(self, name: str, context: Context, module: str, wanted: tuple[Wanted, ...], recorder: str = "") -> None:
         self.name = name
         self._context = context
         self._module = module
         self._needed = asyncio.Event()
         self._part: Component | None = None
-        context.recorder(name)  # recorders run from the start
+        context.recorder(recorder or name)  # recorders run from the start
         for resource, asks in wanted:
             context.informers.of(resource).on_change(self._handler(asks))
 
@@ -64,6 +64,6 @@ def always(_: Any) -> bool:
     return True
 
 
-def lazy(name: str, module: str, *wanted: Wanted) -> tuple[str, Callable[[Context], Component]]:
-    """An entry of the table of controllers."""
-    return name, lambda context: Lazy(name, context, module, wanted)
+def lazy(name: str, module: str, *wanted: Wanted, recorder: str = "") -> tuple[str, Callable[[Context], Component]]:
+    """An entry of the table of controllers; `recorder` is the component of its events, if that is not its name."""
+    return name, lambda context: Lazy(name, context, module, wanted, recorder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from setpoint.api.types import apps_v1, batch_v1, core_v1
+from setpoint.api.types import apps_v1, autoscaling_v2, batch_v1, core_v1
 from setpoint.controllers import (
     cluster_role_aggregation,
     disruption_budget,
@@ -58,6 +58,12 @@ _LAZY = (
     lazy("endpoints-controller", "endpoints", (core_v1.SERVICES, _selects), (core_v1.ENDPOINTS, _is_published)),
     lazy("endpointslice-controller", "endpoint_slice", (core_v1.SERVICES, _selects)),
     lazy("endpointslice-mirroring-controller", "endpoint_slice_mirroring", (core_v1.ENDPOINTS, always)),
+    lazy(
+        "horizontal-pod-autoscaler-controller",
+        "horizontal_pod_autoscaler",
+        (autoscaling_v2.HORIZONTALPODAUTOSCALERS, always),
+        recorder="horizontal-pod-autoscaler",
+    ),
     lazy("job-controller", "job.controller", (batch_v1.JOBS, always), (core_v1.PODS, _is_tracked)),
     lazy("statefulset-controller", "statefulset.controller", (apps_v1.STATEFULSETS, always)),
     lazy("ttl-after-finished-controller", "ttl_after_finished", (batch_v1.JOBS, always)),
