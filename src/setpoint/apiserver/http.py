@@ -20,6 +20,7 @@ from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.connection import Connection, finished
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
+from setpoint.kit import tls
 
 if TYPE_CHECKING:
     from setpoint.apiserver.aiohttp_carrier import Protocols
@@ -169,8 +170,7 @@ def server_context(pair: KeyPair, client_cas: Sequence[str]) -> ssl.SSLContext:
 
     Sessions are not resumed: a resumed one does not tell who signed the client's certificate.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context = tls.harden(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
     context.load_cert_chain(pair.certificate, pair.key)
     for file in client_cas:
         context.load_verify_locations(file)

@@ -20,7 +20,7 @@ from setpoint.apiserver.authorization.rbac.authorizer import RBAC
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
-from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject
+from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject, write_private
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import parse
 from setpoint.app import (
@@ -171,7 +171,7 @@ class ApiServer:
 
     def announce(self) -> None:
         """Leave the address where the other parts look for it."""
-        self.data.address_file.write_text(f"{self.url}\n")
+        write_private(self.data.address_file, f"{self.url}\n".encode())
 
     async def stop(self) -> None:
         """No new requests, a moment for those under way, then the store."""

@@ -8,10 +8,12 @@ nodes/<name>/       a node's pods       run/<part>.pid      who runs, `address` 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from msgspec import Struct
 
+from setpoint.apiserver.pki import write_private
 from setpoint.app.options import StartError
 
 
@@ -25,7 +27,7 @@ class DataDir(Struct, frozen=True):
         try:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
             for name in ("pki", "components", "nodes", "run"):
-                (self.root / name).mkdir(exist_ok=True, mode=0o700)
+                _private(self.root / name)
             probe = self.root / "run" / f".probe-{os.getpid()}"
             probe.touch(mode=0o600)
             probe.unlink()
@@ -63,7 +65,7 @@ class DataDir(Struct, frozen=True):
             return 0
 
     def remember_port(self, port: int) -> None:
-        (self.root / "run" / "port").write_text(f"{port}\n")
+        write_private(self.root / "run" / "port", f"{port}\n".encode())
 
     @property
     def log_file(self) -> Path:
@@ -77,6 +79,13 @@ class DataDir(Struct, frozen=True):
 
     def pid_file(self, part: str) -> Path:
         return self.root / "run" / f"{part}.pid"
+
+
+def _private(directory: Path) -> None:
+    """Make it, or take what is there from others' eyes."""
+    directory.mkdir(exist_ok=True, mode=0o700)
+    if stat.S_IMODE(directory.stat().st_mode) & 0o077:
+        directory.chmod(0o700)
 
 
 def default_data_dir() -> Path:

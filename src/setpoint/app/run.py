@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -79,8 +80,8 @@ def detached(options: Options) -> None:
     data.prepare()
     _refuse_second(data)
     command = [sys.executable, "-m", "setpoint", *(word for word in sys.argv[1:] if word != "--detach")]
-    with data.log_file.open("w") as log:
-        data.log_file.chmod(0o600)
+    data.log_file.unlink(missing_ok=True)
+    with open(data.log_file, "w", opener=_private, encoding="utf-8") as log:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
@@ -92,6 +93,10 @@ def detached(options: Options) -> None:
             raise StartError(lines[-1].removeprefix("error: ") if lines else f"ended with code {child.returncode}")
         time.sleep(0.02)
     raise StartError(f"not ready after {_START_SECONDS:.0f} s, see {data.log_file}")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_EXCL, 0o600)
 
 
 def stop(data_dir: Path) -> None:

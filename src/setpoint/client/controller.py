@@ -45,7 +45,10 @@ class TerminalError(Exception):
 
 
 class Reconciler(Protocol[Observed, Plan]):
-    """`observe` gives None when there is nothing to do for the key; `diff` gives None when nothing is to be changed."""
+    """`observe` gives None when there is nothing to do for the key; `diff` gives None when nothing is to be changed.
+
+    With an attribute `secret` that is true, what it observes and plans is kept out of the trace.
+    """
 
     def observe(self, key: str) -> Observed | Awaitable[Observed | None] | None: ...
     def diff(self, observed: Observed) -> Plan | None: ...
@@ -70,6 +73,7 @@ class Controller(Generic[Observed, Plan]):
         self.queue: WorkQueue[str] = queue if queue is not None else WorkQueue(clock, name)
         self.trace = trace if trace is not None else Trace()
         self._reconciler = reconciler
+        self._secret = bool(getattr(reconciler, "secret", False))
         self._clock = clock
         self._workers = workers
         self._informers = informers
@@ -125,6 +129,8 @@ class Controller(Generic[Observed, Plan]):
         except Exception as failure:  # the one place where a cycle's errors end: every key is tried again
             outcome, error = "retry", f"{type(failure).__name__}: {failure}"
             log.exception("cycle failed", controller=self.name, key=key, seconds=self.queue.add_backoff(key))
+        if self._secret:
+            observed = plan = None
         cycle = Cycle(self.name, key, started, self._clock.now() - started, observed, plan, outcome, error, after)
         self.trace.record(cycle)
         return cycle

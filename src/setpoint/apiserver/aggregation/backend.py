@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver import reach
 from setpoint.apiserver.aggregation.registration import Registration
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.webhooks import failures
@@ -97,7 +98,10 @@ class Backend:
 
             resolver: Any = self._resolver
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, limit_per_host=_PER_HOST, resolver=resolver, use_dns_cache=False),
+                connector=aiohttp.TCPConnector(
+                    limit=0, limit_per_host=_PER_HOST, resolver=resolver, use_dns_cache=False, socket_factory=reach.make_socket
+                ),
+                trace_configs=[reach.no_redirects()],
                 timeout=aiohttp.ClientTimeout(sock_connect=_DIAL),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setpoint.api.machinery.status import StatusError, bad_request, not_found
+from setpoint.apiserver import reach
 from setpoint.apiserver.kubelet_proxy import options
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
@@ -45,8 +46,8 @@ class KubeletProxy:
         if not pod["spec"].get("nodeName"):
             return Response(204, {}, b"")
         url = await self._url("containerLogs", pod, container)
-        answer = await self._reach(pod, lambda session: session.get(url, params=query))
-        if answer.status >= 400:
+        answer = await self._reach(pod, lambda session: session.get(url, params=query, allow_redirects=False))
+        if answer.status >= 300:
             await _raise_refusal(answer)
         return Response(200, {"Content-Type": "text/plain"}, stream=_chunks(answer))
 
@@ -122,8 +123,8 @@ class KubeletProxy:
             context = ssl.create_default_context(cafile=str(self._ca_file))
             context.load_cert_chain(self._pair.certificate, self._pair.key)
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT)
-            connector = aiohttp.TCPConnector(ssl=context, limit=0, force_close=True)
-            self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
+            connector = aiohttp.TCPConnector(ssl=context, limit=0, force_close=True, socket_factory=reach.make_socket)
+            self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, trace_configs=[reach.no_redirects()])
         return self._session
 
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from setpoint.apiserver import reach
 from setpoint.apiserver.webhooks import failures
 from setpoint.apiserver.webhooks.failures import CallFailed
 from setpoint.apiserver.webhooks.services import Address, ServiceResolver, Services, host_of
@@ -119,7 +120,9 @@ class WebhookClient:
         trace.on_connection_reuseconn.append(_note_reuse)
         resolver: Any = self._resolver if of_service else None
         session = self._sessions[of_service] = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, limit_per_host=_PER_HOST, resolver=resolver, use_dns_cache=False),
+            connector=aiohttp.TCPConnector(
+                limit=0, limit_per_host=_PER_HOST, resolver=resolver, use_dns_cache=False, socket_factory=reach.make_socket
+            ),
             timeout=aiohttp.ClientTimeout(),
             cookie_jar=aiohttp.DummyCookieJar(),
             trace_configs=[trace],

@@ -28,6 +28,8 @@ class Plan(Struct, frozen=True):
 class TokenCleaner:
     """Keys are Secrets that hold bootstrap tokens."""
 
+    secret = True
+
     def __init__(self, client: ClientProtocol, clock: Clock, secrets: Store[Secret]) -> None:
         self._client = client
         self._clock = clock

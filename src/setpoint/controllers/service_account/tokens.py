@@ -45,6 +45,8 @@ class Plan(Struct, frozen=True):
 class TokenReconciler:
     """Keys are Secrets."""
 
+    secret = True
+
     def __init__(
         self, client: ClientProtocol, secrets: Store[Secret], accounts: Store[ServiceAccount], sign: Sign, ca: str
     ) -> None:

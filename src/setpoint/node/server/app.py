@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from setpoint.kit import tls
 from setpoint.kit.clock import Clock
 from setpoint.kit.logs import get_logger
 from setpoint.node.options import AgentOptions
@@ -70,7 +71,8 @@ class Serving:
     def __init__(self, certificate: Path, options: AgentOptions) -> None:
         self._certificate = certificate
         self._key = options.serving_key
-        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(options.ca) if options.ca else None)
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(options.ca) if options.ca else None)
+        self.context = tls.harden(context)
         self.context.verify_mode = ssl.CERT_REQUIRED
         self.context.set_alpn_protocols(["http/1.1"])
         self._loaded = 0
