@@ -1,7 +1,8 @@
 """Keeps a picture of the objects under one prefix of the store, for authorisers.
 
 `load` takes what is there, `run` every change, for ever; where changes were missed it takes everything again. `catch_up` takes at
-once what is ready: a request that is about to be refused asks for that first, so that who has just been given a right has it.
+once what is ready: who decides asks for that first, so that a right holds, and holds no more, from the moment at which the write
+that gave or took it is answered.
 """
 
 from __future__ import annotations
@@ -57,11 +58,13 @@ class Following:
 
     def catch_up(self) -> bool:
         """Take what is ready; whether there was anything."""
-        events = self._watch.ready() if self._watch is not None else ()
-        for event in events:
-            self._revision = event.revision
-            self._tell(event.key, event.record)
-        return bool(events)
+        found = False
+        while self._watch is not None and (events := self._watch.ready()):
+            found = True
+            for event in events:
+                self._revision = event.revision
+                self._tell(event.key, event.record)
+        return found
 
     async def _follow(self) -> None:
         async with await self._store.watch(self.prefix, after=self._revision, capacity=_CAPACITY) as watch:

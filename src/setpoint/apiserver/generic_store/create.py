@@ -20,6 +20,8 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX = 5
 _LONGEST_BASE = 63 - _SUFFIX
 _ATTEMPTS = 8
+#: raises StatusError 403 for who may not create
+Permit = Callable[[], Awaitable[None]]
 
 
 def generate_name(base: str) -> str:
@@ -27,21 +29,28 @@ def generate_name(base: str) -> str:
     return base[:_LONGEST_BASE] + "".join(secrets.choice(_LETTERS) for _ in range(_SUFFIX))
 
 
-async def create(store: GenericStore, context: Context, obj: Object, own: Callable[[Object], None] | None = None) -> Outcome:
+async def create(
+    store: GenericStore,
+    context: Context,
+    obj: Object,
+    own: Callable[[Object], None] | None = None,
+    permit: Permit | None = None,
+) -> Outcome:
     """Store a new object (in the stored version, defaulted; changed in place).
 
-    `own` computes managedFields. A generateName that meets a taken name is tried again with another suffix.
+    `own` computes managedFields, `permit` refuses who may not create, where that has not been asked yet.
+    A generateName that meets a taken name is tried again with another suffix.
     """
     meta = obj["metadata"]
     if meta.get("name") or not meta.get("generateName"):
-        return await _create(store, context, obj, own)
+        return await _create(store, context, obj, own, permit=permit)
     pristine = orjson.dumps(obj)
     for attempt in range(_ATTEMPTS):
         if attempt:
             obj = orjson.loads(pristine)
         obj["metadata"]["name"] = generate_name(obj["metadata"]["generateName"])
         try:
-            return await _create(store, context, obj, own, generated=True)
+            return await _create(store, context, obj, own, permit=permit, generated=True)
         except StatusError as error:
             if error.reason != "AlreadyExists" or attempt == _ATTEMPTS - 1:
                 raise
@@ -49,7 +58,13 @@ async def create(store: GenericStore, context: Context, obj: Object, own: Callab
 
 
 async def _create(
-    store: GenericStore, context: Context, obj: Object, own: Callable[[Object], None] | None, *, generated: bool = False
+    store: GenericStore,
+    context: Context,
+    obj: Object,
+    own: Callable[[Object], None] | None,
+    *,
+    permit: Permit | None,
+    generated: bool = False,
 ) -> Outcome:
     strategy, meta = store.strategy, obj["metadata"]
     context.warnings += metadata.deduplicate_owners(obj)
@@ -66,6 +81,8 @@ async def _create(
     strategy.prepare_for_create(context, obj)
     if errors := _validate(store, context, obj):
         raise store.invalid(meta.get("name", ""), errors)
+    if permit is not None:
+        await permit()
     await store.admission.validate(request)
     context.warnings += strategy.warnings_on_create(context, obj)
     store.finish(obj, strategy)

@@ -38,6 +38,7 @@ class Update(Struct):
 
     `patch`: what `compute` gives is made of the object that it gets and may share parts with it; without a resourceVersion in
     it, it is always tried again. `shown`: how the endpoint shows the object to admission (`scale`).
+    `creates` makes the object where there is none, which `may_create` refuses to those who may only change one.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Update(Struct):
     strategy: Strategy
     own: Own | None = None
     creates: Callable[[], Awaitable[Object]] | None = None
+    may_create: creating.Permit | None = None
     patch: bool = False
     operation: str = "UPDATE"
     shown: Shown | None = None
@@ -82,7 +84,7 @@ async def _create_instead(store: GenericStore, context: Context, change: Update)
     obj = await change.creates()
     context.operation = "CREATE"
     own = change.own
-    return await creating.create(store, context, obj, None if own is None else lambda new: own(new, {}))
+    return await creating.create(store, context, obj, None if own is None else lambda new: own(new, {}), permit=change.may_create)
 
 
 async def _attempt(store: GenericStore, context: Context, change: Update, current: Record) -> Outcome:

@@ -7,6 +7,7 @@ Source: apiserver `endpoints/handlers/patch.go` (applyPatcher), KEP-555.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from setpoint.api.machinery import decode
 from setpoint.api.machinery.fields.applying import kind_of, metadata_of
@@ -14,7 +15,7 @@ from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
-from setpoint.apiserver.handlers.update import check_identity
+from setpoint.apiserver.handlers.update import check_identity, may_create
 from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Response
 from setpoint.registry.strategy import Object
@@ -52,7 +53,12 @@ async def handle(call: Call) -> Response:
         return merged
 
     change = updating.Update(
-        name=info.name, compute=compute, strategy=strategy, creates=None if info.subresource else create, patch=True
+        name=info.name,
+        compute=compute,
+        strategy=strategy,
+        creates=None if info.subresource else create,
+        may_create=partial(may_create, call),
+        patch=True,
     )
     outcome = await updating.update(store, call.context("UPDATE", options), change)
     return answers.object_answer(call, outcome.record, 201 if outcome.created else 200)

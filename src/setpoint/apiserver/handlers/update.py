@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from setpoint.api.machinery.decode import IGNORE
 from setpoint.api.machinery.status import bad_request
@@ -41,9 +44,20 @@ async def handle(call: Call) -> Response:
         strategy=strategy,
         own=ownership.for_update(call, manager_of(options, request)),
         creates=create if strategy.allow_create_on_update and not info.subresource else None,
+        may_create=partial(may_create, call),
     )
     outcome = await updating.update(store, call.context("UPDATE", options), change)
     return answers.object_answer(call, outcome.record, 201 if outcome.created else 200)
+
+
+async def may_create(call: Call) -> None:
+    """A change of what is not there creates it: that is another right. Raises 403.
+
+    Source: apiserver `endpoints/handlers/create.go`, `update.go` (withAuthorization).
+    """
+    authorizer = call.pipeline.authorizer
+    if authorizer is not None:
+        await authorizer.authorize(call.request, replace(call.info, verb="create"))
 
 
 def _read(call: Call, media: str, validation: str) -> tuple[Object, list[str]]:

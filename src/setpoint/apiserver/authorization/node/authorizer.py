@@ -44,6 +44,8 @@ class NodeAuthorizer:
 
     def __init__(self, store: Store, clock: Clock, seeds: Seeds) -> None:
         self.graph = graph = Graph()
+        self._store = store
+        self._seen = -1
         self._static = Table()
         self._static.extend(seeds.rules(("", "system:node")), Grant(("", 0), ""))
         self._followings = [
@@ -101,14 +103,19 @@ class NodeAuthorizer:
         name = name_of(info)
         if not name:
             return Decision(None, "No Object name found")
-        while not self.graph.has_path(node, kind, info.namespace, name):
-            if not self._catch_up():
-                return Decision(None, f"no relationship found between node '{node}' and this object")
-        return ALLOWED
+        self._catch_up()
+        if self.graph.has_path(node, kind, info.namespace, name):
+            return ALLOWED
+        return Decision(None, f"no relationship found between node '{node}' and this object")
 
-    def _catch_up(self) -> bool:
-        """Take what the store has for us: a node may ask for what a pod needs before we have heard of the pod."""
-        return sum(following.catch_up() for following in self._followings) > 0
+    def _catch_up(self) -> None:
+        """Take what the store has for us: a node may ask for what a pod needs before we have heard of the pod, and may not
+        once it has answered that the pod is gone.
+        """
+        if self._seen != self._store.revision:
+            self._seen = self._store.revision
+            for following in self._followings:
+                following.catch_up()
 
     def _read(self, node: str, info: RequestInfo) -> Decision:
         if info.verb not in ("get", "list", "watch"):

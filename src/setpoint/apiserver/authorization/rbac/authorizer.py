@@ -44,9 +44,8 @@ class RBAC:
     # --- authorizer ---
 
     def decide(self, user: UserInfo, info: RequestInfo) -> Decision:
+        self.catch_up()  # a right that was taken away is gone with the answer that said so, one that was given is there
         grant = self.index.find(user, info)
-        if grant is None and self.catch_up():
-            grant = self.index.find(user, info)
         if grant is not None:
             return Decision(True, grant.reason)
         missing = self.index.missing(user, info.namespace)
