@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,3 +70,11 @@ async def test_of_two_quotas_none_is_charged_twice_when_another_writer_was_faste
     with pytest.raises(StatusError, match="exceeded quota: a"):
         await step.validate(_create())
     assert (namespace.used("a"), namespace.used("b")) == (2, 2)
+
+
+async def test_writes_of_one_moment_are_charged_together_in_their_order() -> None:
+    namespace = Namespace("a")
+    step = ResourceQuota(namespace, namespace, VirtualClock())
+    outcomes = await asyncio.gather(*(step.validate(_create()) for _ in range(30)), return_exceptions=True)
+    assert [isinstance(each, StatusError) for each in outcomes] == [False] * 2 + [True] * 28
+    assert (namespace.used("a"), namespace.quotas["a"]["metadata"]["resourceVersion"]) == (2, "2")

@@ -6,11 +6,15 @@ Source: apiserver `pkg/admission/plugin/resourcequota/controller.go` (CheckReque
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from msgspec import Struct, field
+
 from setpoint.api.machinery import quantity, quota
 from setpoint.api.machinery.quota import Amounts
+from setpoint.api.machinery.status import StatusError
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.chain import BaseStep, refuse
 from setpoint.registry.admission.reader import Reader
@@ -29,13 +33,30 @@ class Ledger(Protocol):
         """Store the object in place of the version that its resourceVersion names; False if that is not the present one."""
 
 
+class _Asked(Struct, eq=False):
+    """A write that waits for its charge: which quotas (by uid) carry it already, and what became of it."""
+
+    request: AdmissionRequest
+    charged: set[str] = field(default_factory=set)
+    decided: bool = False
+    refusal: StatusError | None = None
+
+    def decide(self, refusal: StatusError | None = None) -> None:
+        self.decided, self.refusal = True, refusal
+
+
 class ResourceQuota(BaseStep):
-    """Several writes at one time each count: a quota that was charged in between is read again."""
+    """Writes of one namespace that come at one time are charged together, in the order in which they came, with one write.
+
+    A quota that somebody else has written in between is read again.
+    """
 
     def __init__(self, reader: Reader, ledger: Ledger, clock: Clock) -> None:
         self._reader = reader
         self._ledger = ledger
         self._clock = clock
+        self._waiting: dict[str, list[_Asked]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
         if subresource:
@@ -43,27 +64,62 @@ class ResourceQuota(BaseStep):
         return operation == "CREATE" or (operation == "UPDATE" and group_resource in _UPDATED)
 
     async def validate(self, request: AdmissionRequest) -> None:
-        if request.obj is None or not request.namespace or request.resource.virtual:
+        namespace = request.namespace
+        if request.obj is None or not namespace or request.resource.virtual:
             return
-        charged: set[str] = set()
-        for _ in range(_ATTEMPTS):
-            quotas = await self._reader.list("resourcequotas", request.namespace)
-            if not quotas:
-                return
-            charges = self._charges(request, [found for found in quotas if found["metadata"]["uid"] not in charged])
-            if request.context.dry_run or await self._charge(request.namespace, charges, charged):
-                return
-        raise refuse(request, "unable to charge the quotas of the namespace: they change too fast")
+        quotas = await self._reader.list("resourcequotas", namespace)
+        if not self._charges(request, quotas) or request.context.dry_run:
+            return
+        asked = _Asked(request)
+        waiting = self._waiting.setdefault(namespace, [])
+        waiting.append(asked)
+        try:
+            async with self._locks.setdefault(namespace, asyncio.Lock()):
+                if not asked.decided:
+                    await self._settle(namespace, [*waiting])
+        finally:
+            waiting.remove(asked)
+            if not waiting:  # nobody holds the lock, nor waits for it
+                del self._waiting[namespace], self._locks[namespace]
+        if asked.refusal is not None:
+            raise asked.refusal
 
-    async def _charge(self, namespace: str, charges: Sequence[tuple[Quota, Amounts]], charged: set[str]) -> bool:
-        """Write the charges, and note in `charged` which are written; False where another writer was faster."""
-        for found, used in charges:
-            status = {**found["status"], "used": {name: str(value) for name, value in used.items()}}
-            name = found["metadata"]["name"]
-            if not await self._ledger.replace("resourcequotas", namespace, name, {**found, "status": status}):
-                return False
-            charged.add(found["metadata"]["uid"])
-        return True
+    async def _settle(self, namespace: str, batch: Sequence[_Asked]) -> None:
+        """Decide on each of `batch`."""
+        for _ in range(_ATTEMPTS):
+            batch = [each for each in batch if not each.decided]
+            if not batch:
+                return
+            quotas = await self._reader.list("resourcequotas", namespace)
+            await self._charge(namespace, {found["metadata"]["uid"]: found for found in quotas}, batch)
+        for each in batch:
+            if not each.decided:
+                each.decide(refuse(each.request, "unable to charge the quotas of the namespace: they change too fast"))
+
+    async def _charge(self, namespace: str, quotas: dict[str, Quota], batch: Sequence[_Asked]) -> None:
+        """Write the charges of all that fit; those stay undecided for whose quotas another writer was faster."""
+        bearing: dict[str, list[_Asked]] = {}
+        for each in batch:
+            try:
+                charges = self._charges(each.request, [found for uid, found in quotas.items() if uid not in each.charged])
+            except StatusError as refusal:
+                each.decide(refusal)
+                continue
+            for found, used in charges:
+                uid = found["metadata"]["uid"]
+                status = {**found["status"], "used": {name: str(value) for name, value in used.items()}}
+                quotas[uid] = {**found, "status": status}
+                bearing.setdefault(uid, []).append(each)
+        late: set[int] = set()
+        for uid, bearers in bearing.items():
+            if await self._ledger.replace("resourcequotas", namespace, quotas[uid]["metadata"]["name"], quotas[uid]):
+                for each in bearers:
+                    each.charged.add(uid)
+            else:
+                late |= {id(each) for each in bearers}
+        for each in batch:
+            if not each.decided and id(each) not in late:
+                each.decide()
 
     def _charges(self, request: AdmissionRequest, quotas: Sequence[Quota]) -> list[tuple[Quota, Amounts]]:
         """The quotas that the write is charged to, each with what is used then. Raises 403."""
