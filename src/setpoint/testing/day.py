@@ -25,8 +25,9 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import apps_v1, batch_v1, core_v1, policy_v1
 from setpoint.client.owners import controller_of
 from setpoint.controllers.component import NodeTimings, Settings
+from setpoint.kit.clock import Clock
 from setpoint.node.simulated import NodeSpec, Stages
-from setpoint.storage.protocol import Event
+from setpoint.storage.protocol import Event, Store
 from setpoint.testing.chaos import deployment
 from setpoint.testing.cluster import VirtualCluster
 from setpoint.testing.invariants import is_active
@@ -286,39 +287,49 @@ class Day:
 class Care(Exactness):
     """Beside all else: no quota is exceeded by a new pod, and no eviction takes a pod that a budget needed."""
 
+    def __init__(self, store: Store, clock: Clock) -> None:
+        super().__init__(store, clock)
+        self._healthy: dict[str, set[str]] = defaultdict(set)
+        self._active: dict[str, set[str]] = defaultdict(set)
+
     def check(self, event: Event) -> None:
         super().check(event)
-        if event.record is None or not event.key.startswith("pods/"):
+        if not event.key.startswith("pods/"):
             return
-        pod = self._objects[event.key]
+        team = event.key.split("/")[1]
+        pod = self._objects.get(event.key)
+        if pod is None:
+            self._count(event.key, team, team, {})
+            return
+        app = f"{team}/{pod['metadata']['labels'].get('app', '')}"
+        if event.previous is not None and _is_evicted(pod) and not _is_evicted(orjson.loads(event.previous.value)):
+            self._within_budget(event, app)
+        self._count(event.key, team, app, pod)
         if event.previous is None:
-            self._within_quota(event, pod)
-        elif _is_evicted(pod) and not _is_evicted(orjson.loads(event.previous.value)):
-            self._within_budget(event, pod)
+            self._within_quota(event, team)
 
-    def _within_quota(self, event: Event, pod: Mapping[str, Any]) -> None:
-        team = pod["metadata"]["namespace"]
-        quota = self._objects.get(f"resourcequotas/{team}/pods")
-        if quota is None:
+    def _count(self, key: str, team: str, app: str, pod: Mapping[str, Any]) -> None:
+        alive = bool(pod) and is_active(pod)
+        (self._active[team].add if alive else self._active[team].discard)(key)
+        if alive and _is_healthy(pod):
+            self._healthy[app].add(key)
             return
-        count = sum(map(is_active, self._in_namespace("pods/", team)))
-        if count > int(quota["spec"]["hard"]["pods"]):
+        for each in (app,) if pod else [each for each in self._healthy if each.startswith(f"{team}/")]:
+            self._healthy[each].discard(key)
+
+    def _within_quota(self, event: Event, team: str) -> None:
+        quota, count = self._objects.get(f"resourcequotas/{team}/pods"), len(self._active[team])
+        if quota is not None and count > int(quota["spec"]["hard"]["pods"]):
             self._note(event, f"{count} pods, the quota of {team} is {quota['spec']['hard']['pods']}")
 
-    def _within_budget(self, event: Event, pod: Mapping[str, Any]) -> None:
-        """Just before the eviction more pods were healthy than the budget asks for."""
-        meta = pod["metadata"]
-        budget = self._objects.get(f"poddisruptionbudgets.policy/{meta['namespace']}/{meta['labels'].get('app')}")
-        if budget is None:
+    def _within_budget(self, event: Event, app: str) -> None:
+        """More pods are healthy than the budget asks for, or it is not one of them that goes."""
+        budget = self._objects.get(f"poddisruptionbudgets.policy/{app}")
+        if budget is None or event.key not in self._healthy[app]:
             return
-        healthy = sum(1 for each in self._controlled("pods/", meta["ownerReferences"][0]["uid"]) if _is_healthy(each))
-        # not yet used: siblings of another version count as well
-        if healthy < 0:
-            self._note(event, f"{healthy}")
-
-    def _in_namespace(self, prefix: str, namespace: str) -> list[Mapping[str, Any]]:
-        start = f"{prefix}{namespace}/"
-        return [each for key, each in self._objects.items() if key.startswith(start)]
+        healthy, desired = len(self._healthy[app]), budget["status"]["desiredHealthy"]
+        if healthy <= desired:
+            self._note(event, f"evicted with {healthy} healthy pods of {desired}")
 
 
 def _is_evicted(pod: Mapping[str, Any]) -> bool:
@@ -326,7 +337,8 @@ def _is_evicted(pod: Mapping[str, Any]) -> bool:
 
 
 def _is_healthy(pod: Mapping[str, Any]) -> bool:
-    return is_active(pod) and any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"]["conditions"])
+    conditions = pod["status"].get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def _report() -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Invariants:
         self._clock = clock
         self._slack = slack
         self._objects: dict[str, Object] = {}
+        self._owned: dict[str, set[str]] = defaultdict(set)
         self._uids: set[str] = set()
         self._revision = 0
         self._desired: dict[str, list[tuple[float, int]]] = defaultdict(list)
@@ -42,7 +43,7 @@ class Invariants:
     async def __aenter__(self) -> Self:
         page = await self._store.list("")
         for record in page.records:
-            self._objects[record.key] = orjson.loads(record.value)
+            self._remember(record.key, None, orjson.loads(record.value))
         self._revision = page.revision
         self._task = asyncio.ensure_future(self._follow(page.revision))
         return self
@@ -68,9 +69,10 @@ class Invariants:
         self._revision = event.revision
         old = self._objects.pop(event.key, None)
         if event.record is None:
+            self._remember(event.key, old, None)
             return
         new: Object = orjson.loads(event.record.value)
-        self._objects[event.key] = new
+        self._remember(event.key, old, new)
         for problem in (*_metadata(old, new), *_generations(event.key, old, new), *_pod(event.key, old, new)):
             self._note(event, problem)
         self._fresh(event, old, new)
@@ -124,8 +126,17 @@ class Invariants:
             self._note(event, f"{owner['name']} has {len(active)} pods, at most {most} were asked for")
 
     def _controlled(self, prefix: str, uid: str) -> list[Object]:
-        candidates = [each for key, each in self._objects.items() if key.startswith(prefix)]
-        return [each for each in candidates if (ref := _controller(each)) is not None and ref["uid"] == uid]
+        return [self._objects[key] for key in sorted(self._owned.get(uid, ())) if key.startswith(prefix)]
+
+    def _remember(self, key: str, old: Object | None, new: Object | None) -> None:
+        """Keep the object, and whose it is."""
+        was, now = (_controller(each) if each is not None else None for each in (old, new))
+        if was is not None and was != now:
+            self._owned[was["uid"]].discard(key)
+        if now is not None:
+            self._owned[now["uid"]].add(key)
+        if new is not None:
+            self._objects[key] = new
 
 
 def is_active(pod: Object) -> bool:
