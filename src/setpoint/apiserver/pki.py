@@ -75,7 +75,7 @@ class Authority:
 
         certificate, key = new_authority(self._name, 10 * YEAR)
         write_private(self._key_file, key, sync=True)
-        write_private(self.certificate_file, certificate, mode=0o644)
+        write_private(self.certificate_file, certificate)
 
     def issue(self, file_name: str, subject: Subject) -> KeyPair:
         """The certificate kept under `file_name`: the present one if it still fits and is not about to expire, else a new one."""
@@ -84,7 +84,7 @@ class Authority:
         if not self._fits(pair, subject, note):
             certificate, key = self.sign(subject)
             write_private(pair.key, key)
-            write_private(pair.certificate, certificate, mode=0o644)
+            write_private(pair.certificate, certificate)
             write_private(note, self._note(pair, subject, int(time.time()) + YEAR))
         return pair
 
@@ -113,7 +113,7 @@ class Authority:
         return json.dumps({"subject": about, "until": until, "files": digest.hexdigest()}).encode()
 
 
-def write_private(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = False) -> None:
+def write_private(path: Path, data: bytes, *, sync: bool = False) -> None:
     """Write a file as a whole or not at all, readable by nobody else from its first moment (mode 0600).
 
     `sync`: a power cut after this leaves the whole file, too.
@@ -122,7 +122,7 @@ def write_private(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = Fa
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     # a file of our own, not one that somebody has put there: the directory may be everybody's
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         if sync:

@@ -84,7 +84,7 @@ class NodeCertificate:
         name = (await client.create(CERTIFICATESIGNINGREQUESTS, body)).metadata.name
         certificate = await self._signed(client, name)
         write_private(self.pair.key, key)
-        write_private(self.pair.certificate, certificate, mode=0o644)
+        write_private(self.pair.certificate, certificate)
 
     async def _signed(self, client: ClientProtocol, name: str) -> bytes:
         deadline = self._clock.monotonic() + _PATIENCE

@@ -186,7 +186,10 @@ def down(data_dir: Annotated[Path | None, typer.Option(help="Where everything is
 def node(
     server: Annotated[str, typer.Option(help="URL of the API server.")],
     ca_file: Annotated[Path, typer.Option(help="The cluster's CA: <data dir>/pki/ca.crt of the server's machine.")],
-    token: Annotated[str, typer.Option(envvar="SETPOINT_TOKEN", help="Needed the first time.", show_default=False)] = "",
+    token: Annotated[
+        str, typer.Option(envvar="SETPOINT_TOKEN", help="Needed the first time; others see it in the list of processes.")
+    ] = "",
+    token_file: Annotated[Path | None, typer.Option(help="A file that holds it; others do not.", show_default=False)] = None,
     name: Annotated[str, typer.Option(help="The node's name.  [default: the host's]")] = "",
     data_dir: Annotated[Path | None, typer.Option(help="Where everything is kept.", show_default=False)] = None,
     pod_network: Annotated[str, typer.Option(help="auto (a network per pod where root may make one) or host.")] = "auto",
@@ -200,6 +203,8 @@ def node(
 
     chosen = name or socket.gethostname().lower()
     options = Options(data_dir=(data_dir or default_data_dir()).absolute(), nodes=0, pod_network=pod_network)
+    if token_file is not None:
+        token = _content(token_file)
     run.joined(JoinOptions(server, token, ca_file.absolute(), chosen, options), log_level)
 
 
@@ -212,6 +217,13 @@ def component(
     from setpoint.app import run
 
     run.component(name, (data_dir or default_data_dir()).absolute(), log_level)
+
+
+def _content(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError as error:
+        raise StartError(f"token file {file}: {error.strerror}") from error
 
 
 def _absolute(path: str) -> str:

@@ -37,7 +37,7 @@ class SigningKey:
         from setpoint.apiserver.signing import new_key_pair
 
         public, private = new_key_pair()
-        write_private(self._public_file, public, mode=0o644)
+        write_private(self._public_file, public)
         write_private(self.file, private, sync=True)
 
     @cached_property
