@@ -28,6 +28,7 @@ class Namespace:
         return self.quotas.get(name)
 
     async def list(self, group_resource: str, namespace: str = "") -> Sequence[Mapping[str, Any]]:
+        await asyncio.sleep(0)
         return [*self.quotas.values()]
 
     async def replace(self, group_resource: str, namespace: str, name: str, obj: Mapping[str, Any]) -> bool:

@@ -76,7 +76,7 @@ class ResourceQuota(BaseStep):
         try:
             async with self._locks.setdefault(namespace, asyncio.Lock()):
                 if not asked.decided:
-                    await self._settle(namespace, [*waiting])
+                    await self._settle(namespace, asked, waiting)
         finally:
             waiting.remove(asked)
             if not waiting:  # nobody holds the lock, nor waits for it
@@ -84,17 +84,15 @@ class ResourceQuota(BaseStep):
         if asked.refusal is not None:
             raise asked.refusal
 
-    async def _settle(self, namespace: str, batch: Sequence[_Asked]) -> None:
-        """Decide on each of `batch`."""
+    async def _settle(self, namespace: str, asked: _Asked, waiting: Sequence[_Asked]) -> None:
+        """Decide on `asked`, and on whatever waits by then."""
         for _ in range(_ATTEMPTS):
-            batch = [each for each in batch if not each.decided]
-            if not batch:
-                return
             quotas = await self._reader.list("resourcequotas", namespace)
+            batch = [each for each in waiting if not each.decided]
             await self._charge(namespace, {found["metadata"]["uid"]: found for found in quotas}, batch)
-        for each in batch:
-            if not each.decided:
-                each.decide(refuse(each.request, "unable to charge the quotas of the namespace: they change too fast"))
+            if asked.decided:
+                return
+        asked.decide(refuse(asked.request, "unable to charge the quotas of the namespace: they change too fast"))
 
     async def _charge(self, namespace: str, quotas: dict[str, Quota], batch: Sequence[_Asked]) -> None:
         """Write the charges of all that fit; those stay undecided for whose quotas another writer was faster."""
