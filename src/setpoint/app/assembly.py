@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery.schema import trees
+from setpoint.apiserver.admission_policies.following import AdmissionPolicies
 from setpoint.apiserver.admission_webhooks.following import AdmissionWebhooks
 from setpoint.apiserver.aggregation.assembling import Aggregation
 from setpoint.apiserver.aggregation.following import Groups
@@ -85,7 +86,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     served = minors.of_minor(minor)
     reader = StoreReader(store)
     authorization = Authorization(store, clock, authorizers)
-    webhooks = AdmissionWebhooks(reader)
+    webhooks, policies = AdmissionWebhooks(reader), AdmissionPolicies(reader)
     admission = default_chain(
         reader,
         clock,
@@ -93,7 +94,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         unreachable_seconds=timings.unreachable_toleration,
         ledger=reader,
         last=(authorization.escalation,),
-        plugins={**signer_steps(authorization.door), **webhooks.plugins},
+        plugins={**signer_steps(authorization.door), **webhooks.plugins, **policies.plugins},
     )
     pipeline = Pipeline(
         ServiceAllocator(store).hook_into(served.resources),
@@ -123,7 +124,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     aggregation.on_change += [discovery.changed, openapi.changed]
     pipeline.followers += [*authorization.followers, custom, FlowControlObjects(pipeline.flow_control, store, clock)]
     pipeline.mount(flow_control_pages.PREFIX, flow_control_pages.Dumps(pipeline.flow_control, clock).handle)
-    pipeline.followers += webhooks.followers(pipeline, admission)
+    pipeline.followers += [*webhooks.followers(pipeline, admission), *policies.followers(pipeline, admission)]
     if tokens is not None:
         pages = issuer.IssuerPages(tokens, address)
         pipeline.mount(issuer.CONFIGURATION, pages.configuration)

@@ -26,8 +26,8 @@ class Choice:
 
     async def place(self, hook: Hook, subject: Subject) -> Target | None:
         """The place whose form the webhook gets; None when it is not asked. Raises StatusError."""
-        in_namespace = await self._in_namespace(hook.namespaces, subject)
-        if in_namespace is False or not _has_labels(hook.objects, subject):
+        in_namespace = await self.in_namespace(hook.namespaces, subject)
+        if in_namespace is False or not has_labels(hook.objects, subject):
             return None
         target = _target(hook, subject)
         if target is None:
@@ -36,7 +36,8 @@ class Choice:
             raise in_namespace
         return target if await _conditions_hold(hook, subject, target) else None
 
-    async def _in_namespace(self, selector: LabelSelector, subject: Subject) -> bool | StatusError:
+    async def in_namespace(self, selector: LabelSelector, subject: Subject) -> bool | StatusError:
+        """Whether the selector takes the namespace of the write; an error where that namespace cannot be found."""
         request, target = subject.request, subject.target
         is_namespace = target.plural == "namespaces" and not target.group
         if not subject.namespace and not is_namespace:
@@ -53,7 +54,7 @@ class Choice:
         return selector.matches(labels)
 
 
-def _has_labels(selector: LabelSelector, subject: Subject) -> bool:
+def has_labels(selector: LabelSelector, subject: Subject) -> bool:
     """Whether the object has them, or had them before. What has no metadata has none."""
     if selector.everything:
         return True
@@ -85,11 +86,12 @@ async def _conditions_hold(hook: Hook, subject: Subject, target: Target) -> bool
         seen = await subject.seen(target)
     except StatusError as error:
         raise internal_error(error.message) from error
-    request = {**subject.as_request(target), "dryRun": subject.dry_run}
-    if (options := subject.options()) is not None:
-        request["options"] = options
+    variables = {"object": seen.obj, "oldObject": seen.old, "request": subject.seen_request(target)}
+    from setpoint.apiserver.admission_policies.asking import Answers  # a start needs none of what it needs
+
+    answers = Answers(subject)
     try:
-        return hook.conditions.match({"object": seen.obj, "oldObject": seen.old, "request": request})
+        return await answers.evaluate(hook.conditions.match, {**variables, **answers.variables()})
     except ConditionsFailed as error:
         resource = subject.request.resource
         raise forbidden_object(resource.group, resource.plural, subject.name, str(error)) from error

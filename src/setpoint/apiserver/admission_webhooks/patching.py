@@ -66,7 +66,7 @@ async def change(hook: Hook, subject: Subject, target: Target, operations: list[
     patched = _apply(seen.obj, operations)
     if _text(patched) == before:
         return False
-    await _take(subject, target, patched)
+    await take(subject, target, patched)
     subject.changed()
     return _text((await subject.seen(target)).obj) != before
 
@@ -117,7 +117,7 @@ def _is_there(document: Any, path: str) -> bool:
     return isinstance(document, dict | list)
 
 
-async def _take(subject: Subject, target: Target, patched: Any) -> None:
+async def take(subject: Subject, target: Target, patched: Any) -> None:
     """Put a patched object in the place of the write's."""
     request = subject.request
     held = request.obj or {}

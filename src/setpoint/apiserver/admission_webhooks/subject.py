@@ -163,6 +163,13 @@ class Subject:
         asked |= {"operation": request.operation, "userInfo": self.user()}
         return asked
 
+    def seen_request(self, target: Target) -> dict[str, Any]:
+        """The request as expressions see it."""
+        asked = {**self.as_request(target), "dryRun": self.dry_run}
+        if (options := self.options()) is not None:
+            asked["options"] = options
+        return asked
+
     def options(self) -> Mapping[str, Any] | None:
         return self.request.options or None
 

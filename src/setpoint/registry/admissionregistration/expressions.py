@@ -15,6 +15,7 @@ from setpoint.api.machinery.status import invalid
 from setpoint.registry.fields import Errors
 
 if TYPE_CHECKING:
+    from setpoint.api.machinery.cel.expression import Expression
     from setpoint.api.machinery.cel.types import Type
 
 #: object types: their fields as `name: type`, where a type may be another object's name
@@ -79,9 +80,15 @@ class Environment:
             self._variables[name] = known
         return errors
 
-    def names(self) -> Mapping[str, Type]:
+    def names(self, *, authorizer: bool = True) -> Mapping[str, Type]:
         """Every variable with its type, in the order in which an evaluation gets their values."""
-        return self._names(authorizer=True)
+        return self._names(authorizer=authorizer)
+
+    def compile(self, text: str, *, authorizer: bool = True) -> Expression:
+        """The expression, ready to run. Raises CompileError."""
+        from setpoint.api.machinery import cel
+
+        return cel.compile_expression(text, self._names(authorizer=authorizer), _constructed)
 
     def _type(self, text: str, *, authorizer: bool) -> Type:
         from setpoint.api.machinery.cel.checker import check
@@ -104,7 +111,7 @@ class Environment:
             names["authorizer"] = Type(_AUTHORIZER)
             names["authorizer.requestResource"] = Type("kubernetes.authorization.ResourceCheck")
         if self._variables is not None:
-            names["variables"] = object_type(ObjectScope("kubernetes.variables", self._variables))
+            names["variables"] = object_type(ObjectScope("kubernetes.variables", dict(self._variables), nulls=True))
         return names
 
 

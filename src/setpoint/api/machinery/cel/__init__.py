@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from setpoint.api.machinery.cel.expression import Expression
     from setpoint.api.machinery.cel.rules import Program
@@ -67,11 +67,13 @@ def blocked(errors: list[FieldError]) -> FieldError | None:
     return rules.blocked(errors)
 
 
-def compile_expression(text: str, variables: Mapping[str, Type]) -> Expression:
-    """One expression on its own.
+def compile_expression(
+    text: str, variables: Mapping[str, Type], messages: Callable[[str], Type | None] | None = None
+) -> Expression:
+    """One expression on its own; `messages` finds the types of objects that it may construct.
 
     Raises `source.CompileError`, whose message is cel-go's.
     """
     from setpoint.api.machinery.cel.expression import Expression
 
-    return Expression(text, variables)
+    return Expression(text, variables, messages)

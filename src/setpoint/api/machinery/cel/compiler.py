@@ -17,13 +17,14 @@ from setpoint.api.machinery.cel.folds import build_fold
 from setpoint.api.machinery.cel.frame import Frame, Run
 from setpoint.api.machinery.cel.functions import implementations
 from setpoint.api.machinery.cel.functions.operators import find
-from setpoint.api.machinery.cel.running_cost import LIST, MAP, Cost, cost_of
-from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Select
+from setpoint.api.machinery.cel.running_cost import LIST, MAP, OBJECT, Cost, cost_of
+from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Message, Select
 from setpoint.api.machinery.cel.types import ObjectScope, Type
 from setpoint.api.machinery.cel.values import (
     NO_OVERLOAD,
     NONE,
     CelError,
+    Constructed,
     Duration,
     Optional,
     Timestamp,
@@ -62,6 +63,8 @@ class Compiler:
                 return self._list(node)
             case MapNode():
                 return self._map(node)
+            case Message():
+                return self._message(node)
             case Fold():
                 return build_fold(self, node)
         raise CelError(NO_OVERLOAD)
@@ -93,13 +96,15 @@ class Compiler:
         name = _qualified(node)
         if name in TYPE_NAMES and self._slot(name.partition(".")[0]) is None:
             return _constant_type(name)
+        if name and not node.test and self._slot(name) is not None:
+            return self._ident(name)  # a variable whose name has dots
         operand, field = self.build(node.operand), node.field
         holder = node.operand.type
         inner = holder.params[0] if holder.name == "optional" else holder
+        nulls = True
         if inner.name == "object":
             scope: ObjectScope = inner.scope
-            field = scope.written.get(field, field)
-        nulls = inner.name != "object"
+            field, nulls = scope.written.get(field, field), scope.nulls
         if node.test:
             return _presence(operand, field, nulls=nulls)
         if node.optional or holder.name == "optional":
@@ -153,6 +158,17 @@ class Compiler:
                 if name in out:
                     raise CelError(f"Failed with repeated key: {name}")
                 out[name] = content.value if optional else content
+            return out
+
+        return run
+
+    def _message(self, node: Message) -> Run:
+        fields, made_as = [(name, self.build(value)) for name, value in node.fields], node.name
+
+        def run(frame: Frame) -> Constructed:
+            frame.spend(OBJECT)
+            out = Constructed({name: value(frame) for name, value in fields})
+            out.name = made_as
             return out
 
         return run

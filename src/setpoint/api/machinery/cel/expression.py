@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery.cel.checker import check
@@ -14,7 +14,7 @@ from setpoint.api.machinery.cel.parser import parse
 from setpoint.api.machinery.cel.running_cost import PER_CALL_LIMIT
 from setpoint.api.machinery.cel.schema_types import Decl
 from setpoint.api.machinery.cel.source import InstantiationError
-from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Select
+from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Message, Select
 from setpoint.api.machinery.cel.types import Type
 from setpoint.api.machinery.cel.values import NO_OVERLOAD, CelError, Stopped, work
 
@@ -22,15 +22,15 @@ from setpoint.api.machinery.cel.values import NO_OVERLOAD, CelError, Stopped, wo
 class Expression:
     """A compiled expression. `type` is its result's type, `names` the variables that it mentions."""
 
-    def __init__(self, text: str, variables: Mapping[str, Type]) -> None:
-        """Compiles a text.
+    def __init__(self, text: str, variables: Mapping[str, Type], messages: Callable[[str], Type | None] | None = None) -> None:
+        """Compiles a text. `messages` finds the types of objects that it may construct.
 
         Raises CompileError, whose message is what a definition's author should see; for a pattern that is none an
         InstantiationError.
         """
         self.text = text
         self.tree = parse(text)
-        self.type = check(text, self.tree, variables)
+        self.type = check(text, self.tree, variables, messages)
         self.names = frozenset(_names(self.tree)) & frozenset(variables)
         _check_patterns(self.tree)
         compiler = Compiler(list(variables))
@@ -48,7 +48,7 @@ class Expression:
         """
         frame = Frame([*values, *[None] * (self._slots - len(values))], limit, seconds)
         value, error = None, ""
-        work.begin()
+        before = work.begin()
         try:
             value = self._run(frame)
             frame.spend(0)
@@ -61,7 +61,7 @@ class Expression:
         except (ValueError, ArithmeticError, MemoryError):
             error = "value out of range"
         finally:
-            work.end()
+            work.resume(before)
         return Outcome(value, error, frame.cost)
 
 
@@ -114,6 +114,8 @@ def _parts(node: Expr) -> list[Expr]:
             return node.items
         case Fold():
             return [part for part in (node.range, node.condition, node.result) if part is not None]
+        case Message():
+            return [value for _, value in node.fields]
         case MapNode():
             return [part for entry in node.entries for part in (entry.key, entry.value)]
     return []

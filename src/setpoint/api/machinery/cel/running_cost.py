@@ -11,14 +11,17 @@ from typing import Any
 from setpoint.api.machinery.cel.values import visit
 
 CHARACTER, PATTERN = 0.1, 0.25
-#: the cost of making a list, a map
-LIST, MAP = 10, 30
+#: the cost of making a list, a map, an object
+LIST, MAP, OBJECT = 10, 30, 40
 #: the runtime limit of one expression, and of all rules of one object
 PER_CALL_LIMIT, OBJECT_BUDGET = 1_000_000, 10_000_000
 
 #: the lengths of the patterns behind named formats
 FORMAT_PATTERNS = {"dns1123Label": 30, "dns1035Label": 30, "dns1123Subdomain": 60}
 LONGEST_FORMAT = 128
+
+#: the cost of asking the authoriser
+_QUESTION = 350_000
 
 Cost = Callable[[Sequence[Any], Any], int]
 
@@ -95,6 +98,7 @@ _BY_FUNCTION: dict[str, Cost] = {
     "sets.equivalent": lambda args, result: 2 * _product(args, result) - 1,
     "join": _join,
     "validate": _format,
+    "check": lambda *_: _QUESTION,
     "containsIP": _contains_address,
     "containsCIDR": _contains_address,
 }  # fmt: skip

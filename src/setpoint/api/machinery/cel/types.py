@@ -39,13 +39,17 @@ _fresh = count()
 class ObjectScope:
     """The fields of an object type, by the names that expressions use, and its name in complaints."""
 
-    __slots__ = ("fields", "name", "written")
+    __slots__ = ("fields", "name", "nulls", "written")
 
-    def __init__(self, name: str, fields: Mapping[str, Type], written: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, fields: Mapping[str, Type], written: Mapping[str, str] | None = None, *, nulls: bool = False
+    ) -> None:
         self.name = name
         self.fields = fields
         #: the field's name in JSON, where it differs from that in expressions
         self.written = written or {}
+        #: whether a field that is null is there nevertheless
+        self.nulls = nulls
 
     def __str__(self) -> str:
         return self.name

@@ -62,8 +62,14 @@ class Work:
         self.visited: float
         self.end()
 
-    def begin(self) -> None:
+    def begin(self) -> tuple[float, float]:
+        """Count from nothing; what was counted before is for `resume`, as one evaluation may need another's value."""
+        before = self.made, self.visited
         self.made = self.visited = 0
+        return before
+
+    def resume(self, before: tuple[float, float]) -> None:
+        self.made, self.visited = before
 
     def end(self) -> None:
         """Outside evaluations nothing is counted."""
@@ -137,6 +143,13 @@ class Optional(Struct, frozen=True):
 
 
 NONE = Optional()
+
+
+class Constructed(dict[str, Any]):
+    """An object that an expression made (`Object.spec{…}`), with the name that it was made by."""
+
+    name: str = ""
+
 
 #: names of the opaque values' types, filled by the libraries that have them
 opaque_names: dict[type, str] = {}

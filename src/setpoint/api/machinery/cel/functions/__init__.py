@@ -18,6 +18,7 @@ Implementation = Callable[..., Any]
 def implementations() -> dict[str, Implementation]:
     """Every overload's implementation."""
     from setpoint.api.machinery.cel.functions import (
+        authorization,
         collections,
         conversions,
         formats,
@@ -29,5 +30,5 @@ def implementations() -> dict[str, Implementation]:
         versions,
     )
 
-    modules = (operators, conversions, times, strings, collections, network, numbers, versions, formats)
+    modules = (operators, conversions, times, strings, collections, network, numbers, versions, formats, authorization)
     return {overload: function for module in modules for overload, function in module.OVERLOADS.items()}
