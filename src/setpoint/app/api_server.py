@@ -81,6 +81,7 @@ class ApiServer:
             minor=options.kubernetes_version,
             front_proxy=self.front_proxy.issue(access.PROXY_NAME, Subject(access.PROXY_NAME)),
             authorizers=deciding,
+            disabled_plugins=options.disabled_plugins,
         )
         self._authentication, ends = access.authentication(options, self._tokens, self._objects, clock)
         self.pipeline.on_close += [*ends, *deciders_end]

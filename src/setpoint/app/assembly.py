@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -79,6 +79,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     authorizers: Sequence[Chosen] = DEFAULT,
     minor: str = minors.DEFAULT,
     front_proxy: KeyPair | None = None,
+    disabled_plugins: Collection[str] = (),
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource of a Kubernetes minor; `address` is where clients reach it
     (`host:port`).
@@ -93,6 +94,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         not_ready_seconds=timings.not_ready_toleration,
         unreachable_seconds=timings.unreachable_toleration,
         ledger=reader,
+        disabled=disabled_plugins,
         last=(authorization.escalation,),
         plugins={**signer_steps(authorization.door), **webhooks.plugins, **policies.plugins},
     )

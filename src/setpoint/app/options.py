@@ -103,7 +103,8 @@ class Options(Struct, frozen=True):
 
     `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here;
     `pod_network` is auto (a network per pod, where root may make one) or host.
-    `authorization_config` is the path of Kubernetes' AuthorizationConfiguration; empty: Node and RBAC.
+    `authorization_config` is the path of Kubernetes' AuthorizationConfiguration; empty: Node and RBAC. `disabled_plugins` are
+    admission plugins to do without.
     `kubernetes_version` is the minor whose kinds, versions and fields are served. `only` names the one part to run: apiserver,
     or controllers (with the scheduler), for the API server at `server` (empty: the one of the data directory). `tls_san` are more
     names and addresses that the API server is reached by. `scheduler_config` is a KubeSchedulerConfiguration.
@@ -122,6 +123,7 @@ class Options(Struct, frozen=True):
     token_auth_file: Path | None = None
     access: Access = field(default_factory=Access)
     authorization_config: str = ""
+    disabled_plugins: tuple[str, ...] = ()
     audit: Audit = field(default_factory=Audit)
     encryption: Encryption = field(default_factory=Encryption)
     controllers: bool = True

@@ -64,6 +64,9 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     authorization_config: Annotated[
         Path | None, typer.Option(help="Kubernetes' AuthorizationConfiguration.", show_default=False)
     ] = None,
+    disable_admission_plugins: Annotated[
+        str, typer.Option(help="Admission plugins to do without, with commas between.", show_default=False)
+    ] = "",
     oidc_issuer_url: Annotated[str, typer.Option(help="Issuer of OpenID Connect tokens.", show_default=False)] = "",
     oidc_client_id: Annotated[str, typer.Option(help="The audience of its tokens.", show_default=False)] = "",
     oidc_username_claim: Annotated[str, typer.Option(help="The claim that is the user's name.")] = "sub",
@@ -141,6 +144,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
         scheduler_config=scheduler_config.absolute() if scheduler_config else None,
         authorization_config=str(authorization_config.absolute()) if authorization_config else "",
+        disabled_plugins=_plugins(disable_admission_plugins),
         access=Access(
             anonymous=anonymous_auth,
             authentication_config=_path(authentication_config),
@@ -217,6 +221,17 @@ def component(
     from setpoint.app import run
 
     run.component(name, (data_dir or default_data_dir()).absolute(), log_level)
+
+
+def _plugins(names: str) -> tuple[str, ...]:
+    """Names of admission plugins; they are looked up only if there are any."""
+    chosen = tuple(name for name in names.split(",") if name)
+    if chosen:
+        from setpoint.registry.admission.default import ORDER
+
+        for name in chosen:
+            _check(name, ORDER, "--disable-admission-plugins")
+    return chosen
 
 
 def _content(file: Path) -> str:

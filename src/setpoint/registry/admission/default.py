@@ -5,7 +5,7 @@ All of them see an object that may still change in this order, and in this order
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.certificate_subject_restriction import CertificateSubjectRestriction
@@ -62,10 +62,11 @@ def default_chain(
     ledger: Ledger | None = None,
     plugins: Mapping[str, Step] | None = None,
     last: Sequence[Step] = (),
+    disabled: Collection[str] = (),
 ) -> Chain:
     """`…_seconds`: how long pods stay on a node that is not ready or cannot be reached, unless they say so themselves.
     `ledger` is where quotas are charged; without one there are none. `plugins` are those that need more than a reader, by name;
-    `last` are checks behind all plugins, which Kubernetes does where it stores.
+    `last` are checks behind all plugins, which Kubernetes does where it stores. `disabled` are names of plugins to do without.
     """
     steps: dict[str, Step] = {
         "NamespaceLifecycle": NamespaceLifecycle(reader),
@@ -85,4 +86,4 @@ def default_chain(
     }
     if ledger is not None:
         steps["ResourceQuota"] = ResourceQuota(reader, ledger, clock)
-    return Chain([*(steps[name] for name in ORDER if name in steps), *last])
+    return Chain([*(steps[name] for name in ORDER if name in steps and name not in disabled), *last])
