@@ -150,6 +150,12 @@ def test_lowered_parallelism_discards_without_counting() -> None:
     assert (len(result.discard), result.untrack, result.status.active, result.status.terminating) == (1, (), 1, 1)
 
 
+def test_a_pod_on_its_way_out_takes_none_that_runs_along() -> None:
+    owner = job(parallelism=2, completions=4, podReplacementPolicy="Failed")
+    result = plan(owner, [pod(owner, "a"), pod(owner, "b"), pod(owner, "c", deleted=True)])
+    assert (result.discard, result.create, result.status.active) == ((), (), 2)
+
+
 def test_suspended_it_has_no_pods_and_no_start() -> None:
     owner = job(suspend=True)
     result = plan(owner, [pod(owner, "a")])

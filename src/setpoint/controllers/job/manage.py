@@ -42,7 +42,7 @@ def decide(view: View, record: Record) -> Change:
         return Change(tuple(view.active))
     terminating = len(view.terminating) if replaces_only_failed(job) else 0
     wanted = _wanted(view)
-    surplus = _surplus(view, max(0, len(view.active) + terminating - wanted))
+    surplus = _surplus(view, max(0, len(view.active) - wanted))
     if surplus:
         return Change(tuple(surplus[:BURST]))
     missing = min(wanted - terminating - len(view.active), BURST)

@@ -99,11 +99,12 @@ class JobReconciler:
         return Result(plan.requeue_after)
 
     def _remember(self, job: batch_v1.Job, record: Record) -> None:
+        key, uid = key_of(job), job.metadata.uid
+        if (former := self._uids.pop(key, None)) is not None:  # perhaps that of a namesake
+            self._records.pop(former, None)
         if record.failures:
-            self._records[job.metadata.uid] = record
-            self._uids[key_of(job)] = job.metadata.uid
-        else:
-            self._records.pop(job.metadata.uid, None)
+            self._records[uid] = record
+            self._uids[key] = uid
 
     async def _create(self, job: batch_v1.Job, plan: Plan) -> _Created:
         """Make pods; the status counts those that were made."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 
 from setpoint.api.machinery.status import StatusError
@@ -31,10 +30,11 @@ class Untracking:
     """By the Job's uid, the pods whose finalizer was taken, until the cache shows them without it."""
 
     def __init__(self) -> None:
-        self._pods: dict[str, set[str]] = defaultdict(set)
+        self._pods: dict[str, set[str]] = {}
 
-    def expect(self, job: str, pods: Iterable[str]) -> None:
-        self._pods[job].update(pods)
+    def expect(self, job: str, pods: Collection[str]) -> None:
+        if pods:
+            self._pods.setdefault(job, set()).update(pods)
 
     def of(self, job: str) -> AbstractSet[str]:
         return frozenset(self._pods.get(job, ()))
