@@ -109,6 +109,8 @@ class Pipeline:
         self.followers: list[Follower] = []
         #: who answers for a group's version that another server serves
         self.aggregated: Mapping[tuple[str, str], RouteHandler] = {}
+        #: who does so for a group's version that is served here without being stored, unless another server does
+        self.built_in: dict[tuple[str, str], RouteHandler] = {}
         self.webhooks = WebhookClient(store)
         self.on_close: list[Callable[[], Awaitable[None]]] = [self.webhooks.close]
         self._mount_own(minor)
@@ -243,7 +245,7 @@ class Pipeline:
     async def _authorized(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
         if self.authorizer is not None:
             await self.authorizer.authorize(request, info)
-        if self.aggregated and (elsewhere := self._elsewhere(info)) is not None:
+        if (self.aggregated or self.built_in) and (elsewhere := self._elsewhere(info)) is not None:
             return await elsewhere(request)
         if not info.is_resource or not self.router.knows(info.group):
             return await self._mounted(request)
@@ -271,9 +273,13 @@ class Pipeline:
     def _elsewhere(self, info: RequestInfo) -> RouteHandler | None:
         """Who serves a path below another server's group and version."""
         if info.is_resource:
-            return self.aggregated.get((info.group, info.version))
-        parts = info.path.split("/")
-        return self.aggregated.get((parts[2], parts[3])) if len(parts) > 3 and parts[1] == "apis" else None
+            place = (info.group, info.version)
+        else:
+            parts = info.path.split("/")
+            if len(parts) < 4 or parts[1] != "apis":
+                return None
+            place = (parts[2], parts[3])
+        return self.aggregated.get(place) or self.built_in.get(place)
 
     def _handler(self, call: Call) -> Handler:
         resource, subresource = call.resource, call.subresource
@@ -297,7 +303,8 @@ class Pipeline:
         return handler
 
     async def _mounted(self, request: Request) -> Response:
-        path = request.path.rstrip("/") or "/"
+        deepest = max(path.count("/") for path in self._mounts)
+        path = "/".join(request.path.rstrip("/").split("/", deepest + 1)[: deepest + 1]) or "/"
         while True:
             handler = self._mounts.get(path)
             if handler is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -35,6 +36,7 @@ from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.registry.table import minors
 from setpoint.storage.protocol import Diagnosed, NotFound, Record, Store
 
+Fetch = Callable[[Mapping[str, Any]], Awaitable[bytes]]
 _MOST_DECODED = 1024  # objects that are kept; then all are forgotten, and those in use come back
 
 
@@ -79,10 +81,11 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     authorizers: Sequence[Chosen] = DEFAULT,
     minor: str = minors.DEFAULT,
     front_proxy: KeyPair | None = None,
+    usage: Fetch | None = None,
     disabled_plugins: Collection[str] = (),
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource of a Kubernetes minor; `address` is where clients reach it
-    (`host:port`).
+    (`host:port`); `usage` gets a node's summary, where metrics are served.
     """
     served = minors.of_minor(minor)
     reader = StoreReader(store)
@@ -116,11 +119,14 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     custom = CustomResources(pipeline, trees.load(minor))
     aggregation = Aggregation(pipeline, custom.groups, front_proxy)
 
+    own = _unstored_groups(pipeline, usage)
+
     def groups() -> Groups:
-        return aggregation.services.merged([*served.groups, *custom.groups()])
+        return aggregation.services.merged([*served.groups, *custom.groups(), *((group, (version,)) for group, version in own)])
 
     documents = aggregation.documents
-    discovery = Discovery(groups, lambda: [*served.resources, *custom.resources()], address, documents.resources)
+    elsewhere = ChainMap(documents.resources, own)
+    discovery = Discovery(groups, lambda: [*served.resources, *custom.resources()], address, elsewhere)
     openapi = OpenAPI(trees.load(minor), lambda: [*served.resources, *custom.resources()], documents)
     custom.on_change += [discovery.changed, openapi.changed, aggregation.automanaged.changed]
     aggregation.on_change += [discovery.changed, openapi.changed]
@@ -135,6 +141,16 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     pipeline.mount("/apis", discovery.handle)
     pipeline.mount("/openapi", openapi.handle)
     return pipeline
+
+
+def _unstored_groups(pipeline: Pipeline, usage: Fetch | None) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """What is served without a store behind it, with its entry in discovery: metrics, where nodes run."""
+    if usage is None:
+        return {}
+    from setpoint.apiserver.resource_metrics import serving
+
+    pipeline.built_in[serving.PLACE] = serving.ResourceMetrics(pipeline.store, usage, pipeline.clock).handle
+    return {serving.PLACE: serving.discovery_entry()}
 
 
 def _mount_streams(pipeline: Pipeline, kubelet: KubeletProxy) -> None:

@@ -69,7 +69,7 @@ async def ensure(client: ClientProtocol, *, service_address: str, port: int) -> 
         await client.patch(_SERVICES, "kubernetes", patch, "default")
 
 
-async def describe_server(client: ClientProtocol, *, service_range: str, minor: str) -> None:
+async def describe_server(client: ClientProtocol, *, service_range: str, minor: str, metrics: bool = False) -> None:
     """Make the objects that only tell of the server: API services, flow control, the range of cluster addresses.
 
     They are made at once, so that the store commits them together. What a minor does not serve it has no objects of.
@@ -78,7 +78,7 @@ async def describe_server(client: ClientProtocol, *, service_range: str, minor: 
     finalizers = ["networking.k8s.io/service-cidr-finalizer"]
     ranges = [{"metadata": {"name": "kubernetes", "finalizers": finalizers}, "spec": {"cidrs": [service_range]}}]
     groups = (
-        (_API_SERVICES, first_objects.api_services(served.groups)),
+        (_API_SERVICES, [*first_objects.api_services(served.groups), *([first_objects.METRICS_SERVICE] if metrics else [])]),
         (flow_control_objects.LEVELS, first_objects.priority_levels()),
         (flow_control_objects.SCHEMAS, first_objects.flow_schemas()),
         (_SERVICE_RANGES, ranges),

@@ -45,6 +45,11 @@ _PRIORITIES = {
     ("flowcontrol.apiserver.k8s.io", "v1beta1"): (16100, 12),
     ("storagemigration.k8s.io", "v1"): (16000, 15),
 }
+#: of the resource metrics, with metrics-server's priorities; no other server stands behind it
+METRICS_SERVICE: Body = {
+    "metadata": {"name": "v1beta1.metrics.k8s.io"},
+    "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100},
+}
 _AUTOUPDATE = {"apf.kubernetes.io/autoupdate-spec": "true"}
 _ALL = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
 _ALL_PATHS = {"verbs": ["*"], "nonResourceURLs": ["*"]}

@@ -78,6 +78,23 @@ class KubeletProxy:
             await upstream.close()
         return Response(101, {})
 
+    async def summary(self, node: Mapping[str, Any]) -> bytes:
+        """What a node says that it and its pods use. Raises StatusError, OSError and TimeoutError."""
+        import aiohttp
+
+        host, port = options.node_address(node)
+        host = f"[{host}]" if ":" in host else host
+        try:
+            async with (
+                asyncio.timeout(_CONNECT),
+                self._sessions().get(f"https://{host}:{port}/stats/summary", allow_redirects=False) as answer,
+            ):
+                if answer.status != 200:
+                    raise OSError(f"{answer.status} {answer.reason}")
+                return await answer.read()
+        except aiohttp.ClientError as error:
+            raise OSError(str(error)) from error
+
     async def _url(self, kind: str, pod: Mapping[str, Any], container: str) -> str:
         node_name = options.host_of(pod)
         node = await self._get_node(node_name)
