@@ -16,6 +16,7 @@ from benchmarks.target import Target
 
 HERE = Path(__file__).parent
 TOKEN = "bare"  # noqa: S105  a benchmark's
+WORKER = "worker"  # the token of a user who may do nothing until a scenario says so
 _NODE = "/api/v1/nodes"
 _START_SECONDS = 300.0
 
@@ -72,7 +73,7 @@ def bare(directory: Path) -> Server:
 def setpoint(directory: Path, *, nodes: int = 1, options: tuple[str, ...] = ()) -> tuple[Server, Start]:
     """Setpoint with some nodes on SQLite, ready for requests, and how long it took."""
     tokens = directory.with_suffix(".tokens")
-    tokens.write_text(f'{TOKEN},bench,bench,"system:masters"\n')
+    tokens.write_text(f'{TOKEN},bench,bench,"system:masters"\n{WORKER},worker,worker\n')
     port = str(_free_port())
     given = ["--data-dir", str(directory), "--port", port, "--nodes", str(nodes), "--token-auth-file", str(tokens), *options]
     time.sleep(1 - time.time() % 1)  # heartbeats are told in whole seconds: none of an earlier start is in this one

@@ -37,8 +37,8 @@ class Bench:
 
 #: in the order they run; those that need a server of their own are left out where the subject is elsewhere
 ELSEWHERE = ("requests", "latency", "lists", "fan_out", "relist", "deployment")
-OWN = ("starts", "memory", "heartbeats", "size")
-ALL = ("starts", "requests", "latency", "lists", "fan_out", "relist", "size", "deployment", "heartbeats", "memory")
+OWN = ("starts", "memory", "heartbeats", "size", "door")
+ALL = ("starts", "requests", "latency", "lists", "fan_out", "relist", "size", "deployment", "heartbeats", "memory", "door")
 
 
 def scenario(name: str) -> Callable[[Bench], Iterator[Figure]]:
