@@ -18,7 +18,7 @@ def diff(observed: Observed) -> Plan:
     plan = _noted(observed)
     if plan.verify or observed.cron_job.metadata.deletion_timestamp:
         return plan
-    return _scheduled(plan, observed.now)
+    return scheduled(plan, observed.now)
 
 
 def _noted(observed: Observed) -> Plan:
@@ -75,7 +75,7 @@ def _by_start(job: batch_v1.Job) -> tuple[bool, str, str]:
     return job.status.start_time is None, job.status.start_time or "", job.metadata.name
 
 
-def _scheduled(plan: Plan, now: float) -> Plan:
+def scheduled(plan: Plan, now: float) -> Plan:
     """The plan with what the schedule asks for."""
     cron_job = plan.cron_job
     zone = cron_job.spec.time_zone or ""

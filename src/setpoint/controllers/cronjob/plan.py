@@ -26,7 +26,7 @@ class Event(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """`verify` are active Jobs that the cache does not have: nothing else is decided until the server says what became of them.
+    """`verify` are active Jobs that the cache does not have: what is due is decided when the server said what became of them.
 
     `unexpected` are Jobs that the status does not list; `start` is the scheduled time of the Job to make; `replace` are to go
     first.

@@ -61,18 +61,22 @@ class CronJobReconciler:
 
     async def act(self, plan: Plan) -> Result | None:
         owner = plan.cron_job
-        for event in plan.events:
-            self._recorder.event(owner, event.kind, event.reason, event.message)
+        self._tell(plan)
         if plan.unexpected and not await self._tell_unexpected(plan):
             return Result(requeue_after=1.0)  # the cache is behind: plan anew when it is not
         active = plan.active
         for job in plan.history:
             active = await self._delete(owner, active, job.metadata.name, job.metadata.uid)
-        if plan.verify:
-            active, gone = await self._verify(owner, active, plan.verify)
-            await self._write(plan, active)
-            return Result(requeue_after=0.01 if gone else 1.0)
+        if plan.verify and (wait := await self._verify(plan, active)) is not None:
+            return Result(wait)
+        if plan.verify and not owner.metadata.deletion_timestamp:
+            plan = decision.scheduled(msgspec.structs.replace(plan, active=active, events=(), verify=()), self._clock.now())
+            self._tell(plan)
         return await self._start(plan, active)
+
+    def _tell(self, plan: Plan) -> None:
+        for event in plan.events:
+            self._recorder.event(plan.cron_job, event.kind, event.reason, event.message)
 
     async def _tell_unexpected(self, plan: Plan) -> bool:
         """Tell of Jobs that the status does not list; False if it does by now."""
@@ -86,19 +90,34 @@ class CronJobReconciler:
             self._recorder.event(plan.cron_job, "Warning", "UnexpectedJob", message)
         return True
 
-    async def _verify(self, owner: batch_v1.CronJob, active: Refs, refs: Refs) -> tuple[Refs, bool]:
-        """Ask the server for Jobs that the cache does not have; the active ones left, and whether all were gone."""
-        all_gone = True
-        for ref in refs:
-            try:
-                await self._client.get(batch_v1.JOBS, ref.name, owner.metadata.namespace)
-                all_gone = False
-            except StatusError as error:
-                if error.reason != "NotFound":
-                    raise
+    async def _verify(self, plan: Plan, active: Refs) -> float | None:
+        """Ask the server for active Jobs that the cache does not have.
+
+        In how many seconds to plan anew: at once when some are gone, later when the cache is only behind. None where neither is
+        so: a Job that was taken from the CronJob stays active, and holds up what its policy says, until it is deleted.
+        """
+        owner, left, behind = plan.cron_job, active, False
+        for ref in plan.verify:
+            there = await self._find(ref, owner.metadata.namespace)
+            if there is None:
                 self._recorder.event(owner, "Normal", "MissingJob", f"Active job went missing: {ref.name}")
-                active = tuple(each for each in active if each.uid != ref.uid)
-        return active, all_gone
+                left = tuple(each for each in left if each.uid != ref.uid)
+            elif is_controlled_by(there.metadata, owner):
+                behind = True
+        if left == active and not behind:
+            return None
+        await self._write(plan, left)
+        return 1.0 if behind else 0.01
+
+    async def _find(self, ref: core_v1.ObjectReference, namespace: str) -> batch_v1.Job | None:
+        """The very Job, not another that has its name by now."""
+        try:
+            there = await self._client.get(batch_v1.JOBS, ref.name, namespace)
+        except StatusError as error:
+            if error.reason != "NotFound":
+                raise
+            return None
+        return there if there.metadata.uid == ref.uid else None
 
     async def _delete(self, owner: batch_v1.CronJob, active: Refs, name: str, uid: str) -> Refs:
         """Delete a Job with its pods; the active ones left."""

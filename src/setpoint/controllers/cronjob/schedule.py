@@ -135,7 +135,7 @@ def _duration(text: str) -> float:
 def _field(text: str, low: int, high: int, names: dict[str, int]) -> Field:
     values: set[int] = set()
     free = False
-    for part in text.split(","):
+    for part in filter(None, text.split(",")):
         chosen, step = _part(part, low, high, names)
         values.update(chosen)
         free |= part.partition("/")[0] in {"*", "?"} and step == 1
