@@ -10,6 +10,7 @@ from setpoint.api.machinery.status import unauthorized
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 from setpoint.apiserver import aiohttp_carrier, connection, heads
 from setpoint.apiserver.authentication.certificates import Peer
+from setpoint.apiserver.bounds import BodyBudget
 from setpoint.apiserver.http import HttpServer
 from setpoint.apiserver.request import Request, Response
 
@@ -314,3 +315,32 @@ async def test_a_head_that_never_ends_is_hung_up_on(rig: Rig, monkeypatch: pytes
 async def test_what_cannot_become_a_head_is_not_waited_for(rig: Rig, data: bytes) -> None:
     assert not heads.may_begin(bytearray(data))
     assert b" 400 " in (await rig.say(data + b"\r\n\r\n"))
+
+
+@pytest.mark.parametrize("upgrade", [b"", b"Expect: \r\n"])
+@pytest.mark.parametrize("target", [b"/" + b"a/" * 5_000, b"/a?" + b"&b" * 3_000])
+async def test_a_target_beyond_the_limit_is_414(rig: Rig, target: bytes, upgrade: bytes) -> None:
+    answer = await rig.say(b"GET " + target + b" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + upgrade + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 414 ")
+    assert not rig.fake.requests
+
+
+async def test_too_many_headers_are_not_read(rig: Rig) -> None:
+    answer = await rig.say(b"GET / HTTP/1.1\r\nHost: h\r\n" + b"a: b\r\n" * 3_000 + b"\r\n")
+    assert b" 431 " in answer
+    assert not rig.fake.requests
+
+
+async def test_long_heads_together_have_a_bound(rig: Rig) -> None:
+    rig.server.bodies = BodyBudget(4 * connection.MAX_HEADER)  # a quarter of it for strangers
+    begun = b"GET / HTTP/1.1\r\nHost: h\r\nx: " + b"y" * 100_000
+    reader, writer = await rig.open()
+    writer.write(begun)
+    await writer.drain()
+    await asyncio.sleep(0.05)
+    assert rig.server.bodies.held
+    assert b" 429 " in await rig.say(begun)
+    writer.write(b"\r\nConnection: close\r\n\r\n")
+    assert b" 200 " in await reader.read()
+    assert rig.server.bodies.held == 0
+    writer.close()

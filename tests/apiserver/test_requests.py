@@ -23,6 +23,8 @@ CONFIGMAPS = "/api/v1/namespaces/ns1/configmaps"
         ("PUT", "/api/v1/namespaces/a/finalize", ("update", "a", "namespaces", "a", "finalize")),
         ("GET", "/api/v1/watch/namespaces/a/pods/p", ("watch", "a", "pods", "p", "")),
         ("GET", "/api/v1/namespaces//pods", ("list", "", "pods", "", "")),
+        ("GET", "/apis/g.io/v1//namespaces/a/pods", ("get", "", "", "namespaces", "a")),
+        ("GET", "/api/v1//pods", ("get", "", "", "pods", "")),
     ],
 )
 def test_what_a_path_asks_for(method: str, path: str, want: tuple[str, ...]) -> None:

@@ -20,7 +20,7 @@ from multidict import CIMultiDict
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS
 from setpoint.apiserver import answers
-from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget
+from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
 from setpoint.apiserver.connection import (
     BODY_TIMEOUT,
     HEADER_TIMEOUT,
@@ -123,6 +123,7 @@ class Protocols(web.Server):
         return _answer(await compressed(response, request.header("accept-encoding")))
 
     async def _request(self, carried: web.BaseRequest) -> Request:
+        check_target(carried.raw_path)
         headers = _lower(carried)
         raw_path, _, raw_query = carried.raw_path.partition("?")
         path = unquote(raw_path) if "%" in raw_path else raw_path

@@ -1,4 +1,4 @@
-"""What the carriers bound: connections, and the memory of bodies that are still arriving. See docs/limits.md.
+"""What the carriers bound: connections, targets, and the memory of what is still arriving. See docs/limits.md.
 
 Kubernetes leaves both to the machine; one process that is also controllers and scheduler must not be talked out of its memory.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 
-from setpoint.api.machinery.status import too_many_requests
+from setpoint.api.machinery.status import StatusError, too_many_requests
 from setpoint.kit import metrics
 
 MAX_CONNECTIONS = 16_384  # at the most; fewer where the system gives fewer file descriptors
 _RESERVE = 512  # file descriptors for all else
 SMALL_BODY = 64 * 1024  # bytes that are read without asking who sends them
 BODIES = 128 * 1024 * 1024  # bytes of bigger bodies that may be arriving or in work at once
+MAX_PATH = 8 * 1024  # characters; a path of names, each 253 long, is well below
+MAX_PARAMETERS = 2_000
 _STRANGERS_SHARE = 4  # those without an identity may fill a quarter of that
 REFUSED = metrics.counter("setpoint_connections_refused_total", "Connections closed because there were too many.")
 _TASKS = metrics.gauge("setpoint_tasks", "Tasks of the event loop.").labels()
@@ -21,6 +23,15 @@ _HELD = metrics.gauge("setpoint_request_body_bytes", "Bytes of big bodies that a
 
 
 _TASKS.set_function(lambda: len(asyncio.all_tasks()))  # asked for within the loop
+
+
+def check_target(target: str) -> None:
+    """What a path costs grows with its length, and is spent before anybody is asked whether they may. Raises StatusError 414."""
+    path, _, query = target.partition("?")
+    if len(path) > MAX_PATH:
+        raise StatusError(414, "", f"the path of the request is longer than {MAX_PATH} characters", {})
+    if query.count("&") >= MAX_PARAMETERS:
+        raise StatusError(414, "", f"the request has more than {MAX_PARAMETERS} parameters", {})
 
 
 class BodyBudget:

@@ -17,7 +17,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 from setpoint.apiserver import heads
 from setpoint.apiserver.authentication.certificates import Peer
-from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget
+from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
 from setpoint.apiserver.request import Request, Response, error_response
 from setpoint.kit import logs
 
@@ -71,7 +71,7 @@ class Connection(asyncio.Protocol):
         self._peer: Peer | None = None
         self._address = ""
         self._user: UserInfo | None = None  # known before the body is there
-        self._held = 0  # bytes of the body that count against the server's budget
+        self._held = 0  # bytes of a long head, or of the body, that count against the server's budget
         self._discards = False
         self._writable: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -175,8 +175,7 @@ class Connection(asyncio.Protocol):
             self._held = head.length
         except StatusError as error:
             answer = self._server.refusal(request, error) if self._user is None else error_response(error)
-            self._write(answer, head_only=False, keep=False)
-            self._let_go()
+            self._let_go(answer)
             return
         finally:
             self._task = None
@@ -186,8 +185,9 @@ class Connection(asyncio.Protocol):
         self._transport.resume_reading()
         self._advance()
 
-    def _let_go(self) -> None:
-        """Close, but not at once: what is still sent would be answered by a reset, and the client lose what it was told."""
+    def _let_go(self, answer: Response) -> None:
+        """Answer and close, but not at once: what is still sent would bring a reset, and the client lose what it was told."""
+        self._write(answer, head_only=False, keep=False)
         self._discards = True
         self._buffer.clear()
         self._arrived()
@@ -213,15 +213,31 @@ class Connection(asyncio.Protocol):
         if end < 0 and len(self._buffer) <= MAX_HEADER and heads.may_begin(self._buffer):
             if self._deadline is None:
                 self._deadline = self._loop.call_later(HEADER_TIMEOUT, self.close)
+            if len(self._buffer) > SMALL_BODY and not self._held:
+                self._reserve_head()
             return False
         self._arrived()
+        self._give_back()
         head = heads.parse(bytes(self._buffer[:end])) if 0 <= end <= MAX_HEADER else None
         if head is None or head.length > MAX_BODY:
             self._hand_over()
             return False
+        try:
+            check_target(head.target)
+        except StatusError as error:
+            self._let_go(error_response(error))
+            return False
         del self._buffer[: end + 4]
         self._head = head
         return True
+
+    def _reserve_head(self) -> None:
+        """A head may be as long as Go takes it, but not those of all connections at once: nobody knows yet who sends them."""
+        try:
+            self._server.bodies.take(MAX_HEADER, stranger=True)
+            self._held = MAX_HEADER
+        except StatusError as error:
+            self._let_go(error_response(error))
 
     def _arrived(self) -> None:
         """What a deadline was set for is there."""

@@ -28,7 +28,8 @@ _SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
 REPEATED = ("impersonate-", "x-remote-")
 _TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*")  # ASCII, its escapes sound
 _names: dict[bytes, str] = {}
-_MAX_NAMES = 500
+_MAX_NAMES, _LONGEST_NAME = 500, 64
+_MAX_LINES = 2_000  # headers; aiohttp, which refuses fewer, answers
 
 
 class Head(Struct):
@@ -43,6 +44,8 @@ class Head(Struct):
 
 def parse(data: bytes) -> Head | None:
     """The head in `data` (without its empty line); None when it is not of the plain form."""
+    if data.count(b"\r\n") > _MAX_LINES:
+        return None
     first, *lines = data.split(b"\r\n")
     words = first.split(b" ")
     if len(words) != 3 or words[2] != b"HTTP/1.1" or _TARGET.fullmatch(words[1]) is None:
@@ -95,7 +98,7 @@ def _name(raw: bytes) -> str:
     if _NAME.fullmatch(raw) is None:
         return ""
     name = raw.decode("ascii").lower()
-    if len(_names) < _MAX_NAMES:
+    if len(_names) < _MAX_NAMES and len(raw) <= _LONGEST_NAME:
         _names[raw] = name
     return name
 

@@ -27,6 +27,8 @@ _NEED_NAMESPACE = ("create", "deletecollection")
 #: below a namespace these are parts of the namespace itself, not resources in it
 _NAMESPACE_PARTS = ("status", "finalize")
 #: verbs that selectors narrow
+#: characters of a selector that are read before anybody is asked whether its sender may do anything
+_READ_FIRST = 16 * 1024
 _SELECTING = frozenset(("list", "watch", "deletecollection"))
 
 
@@ -90,13 +92,16 @@ def not_served() -> StatusError:
 
 
 def parse(request: Request) -> RequestInfo:
-    """The RequestInfo of a request; never fails."""
+    """The RequestInfo of a request; never fails.
+
+    A path whose resource is empty (`/apis/g/v1//pods`) is a resource's all the same: the rights on paths say nothing of it.
+    """
     path = request.path
     parts = path.split("/")
     root = parts[1] if len(parts) > 1 else ""
-    if root == "api" and len(parts) > 3 and parts[3]:
+    if root == "api" and len(parts) > 3 and (parts[3] or any(parts[4:])):
         return _resource_info(request, "", parts[2], parts[3:])
-    if root == "apis" and len(parts) > 4 and parts[4]:
+    if root == "apis" and len(parts) > 4 and (parts[4] or any(parts[5:])):
         return _resource_info(request, parts[2], parts[3], parts[4:])
     return RequestInfo(is_resource=False, path=path, verb=request.method.lower())
 
@@ -133,11 +138,11 @@ def _resource_info(request: Request, group: str, version: str, parts: list[str])
 
 
 def _read_selectors(request: Request, info: RequestInfo) -> None:
-    """Note what selectors ask for. One that cannot be read counts as absent here; the handler refuses it."""
-    if text := request.parameter("fieldSelector"):
+    """Note what selectors ask for. One that cannot be read, or only slowly, counts as absent here; the handler looks again."""
+    if 0 < len(text := request.parameter("fieldSelector")) <= _READ_FIRST:
         with suppress(SelectorError):
             info.fields = parse_fields(text)
-    if text := request.parameter("labelSelector"):
+    if 0 < len(text := request.parameter("labelSelector")) <= _READ_FIRST:
         with suppress(SelectorError):
             info.labels = parse_labels(text)
     if info.fields is not None and info.verb != "deletecollection" and not info.name:

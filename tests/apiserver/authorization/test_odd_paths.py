@@ -136,6 +136,7 @@ ODD = [
     "/apis/v1/namespaces/team/secrets/s",
     "/apis/core/v1/namespaces/team/secrets/s",
     "/apis/metrics.k8s.io/v1beta1/namespaces/team/pods",
+    "/apis/metrics.k8s.io/v1beta1//namespaces/team/pods",
     "/apis/example.com/v1/namespaces/team/secrets/s",
     "/apis/apps/v1/namespaces/team/../../../../api/v1/secrets",
     "/API/v1/namespaces/team/secrets/s",

@@ -43,6 +43,7 @@ def index(*rules: dict[str, Any], subject: dict[str, str] | None = None, namespa
         ("pods/*", asked("get", "pods", subresource="log"), False),
         ("*/log", asked("get", "pods", subresource="log"), True),
         ("*/log", asked("get", "pods"), False),
+        ("*/", asked("get", "pods"), False),
         ("*/log", asked("get", "pods", subresource="logs"), False),
         ("*", asked("get", "pods", subresource="log"), True),
         ("*", asked("get", "anything"), True),

@@ -289,3 +289,16 @@ async def test_pages_of_levels_and_queues(api: Api) -> None:
     answer = await pages.handle(Request("GET", "/debug/api_priority_and_fairness/dump_queues"))
     assert len((answer.body or b"").splitlines()) == 1 + 128 * 3 + 64 * 2 + 16
     assert (await pages.handle(Request("GET", "/debug/api_priority_and_fairness/other"))).status == 404
+
+
+async def test_what_strangers_write_into_a_path_is_not_kept(api: Api) -> None:
+    before = len(api.control._flows)
+    for line in (
+        f"GET /{'a' * 5_000}",
+        f"POST /api/v1/namespaces/{'n' * 5_000}/configmaps",
+        f"GET /api/v1/nodes/{'n' * 5000}/proxy",
+    ):
+        api.flow(line, ANONYMOUS)
+        api.flow(line.replace("nodes", "x" * 5_000), ANONYMOUS)
+    assert len(api.control._flows) - before <= 1
+    assert len(api.control.watching._resources) < 50

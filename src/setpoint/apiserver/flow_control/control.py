@@ -28,6 +28,7 @@ from setpoint.storage.protocol import Store
 SEATS = 600  # kube-apiserver's --max-requests-inflight and --max-mutating-requests-inflight together
 LONGEST_WAIT = 15.0  # seconds in a queue: a quarter of what a request may take
 _REMEMBERED = 4096  # flows; then they are found anew
+_LONGEST = 4096  # characters of what tells a flow from others, if it is to be remembered
 _READS = frozenset(("get", "list", "watch"))
 _LONG_VERBS = frozenset(("proxy", "connect"))
 _LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
@@ -257,15 +258,19 @@ class FlowControl:
         if len(self._flows) >= _REMEMBERED:
             self._flows.clear()
             self.watching.forget_unwatched()
+        parts = (user.name, *user.groups, info.resource, info.namespace, info.group, info.subresource, info.path)
+        remember = sum(map(len, parts)) <= _LONGEST
         if info.verb in _LONG_VERBS or info.subresource in _LONG:
-            self._flows[key] = None
+            if remember:
+                self._flows[key] = None
             return None
         found = next((each for each in self._schemas if each.matches(user, info)), self._schemas[-1])
         level = self.levels[found.level]
         flow = Flow(found, level, found.distinguisher(user, info), self._clock, info.verb)
-        if info.is_resource and info.verb not in _READS:
+        if remember and info.is_resource and info.verb not in _READS:
             flow.wakes = self.watching.of(info.group, info.resource)
-        self._flows[key] = flow
+        if remember:
+            self._flows[key] = flow
         return flow
 
     async def admit(self, request: Request, info: RequestInfo) -> Ticket:

@@ -17,6 +17,7 @@ from setpoint.apiserver.authorization.rbac.table import Grant, Table
 from setpoint.apiserver.routing import RequestInfo
 
 _REMEMBERED = 20_000  # pairs of a user and a scope
+_LONGEST = 4096  # characters of a pair that is remembered
 
 Rule = Mapping[str, Any]
 #: namespace (empty: a ClusterRole, a ClusterRoleBinding) and name
@@ -179,7 +180,9 @@ class Index:
         if tables is None:
             if len(self._tables) >= _REMEMBERED:
                 self._tables.clear()
-            tables = self._tables[key] = tuple(held.table or self._made(held) for held in self._held(user, scope))
+            tables = tuple(held.table or self._made(held) for held in self._held(user, scope))
+            if len(scope) + len(user.name) + sum(map(len, user.groups)) <= _LONGEST:
+                self._tables[key] = tables
         return tables
 
     def _made(self, subject: _Subject) -> Table:

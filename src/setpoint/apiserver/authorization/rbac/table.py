@@ -70,6 +70,8 @@ class Table:
         entries = self._entries
         best: Grant | None = None
         for any_verb, any_group, kind in self._shapes:
+            if kind == _SUBRESOURCE and not subresource:
+                continue
             wanted = combined if kind == _EXACT else "*" if kind == _ALL else f"*/{subresource}"
             entry = entries.get(("*" if any_verb else verb, "*" if any_group else group, wanted))
             if entry is None:
