@@ -49,7 +49,8 @@ def _is_tracked(pod: core_v1.Pod) -> bool:
 
 
 def _is_published(endpoints: core_v1.Endpoints) -> bool:
-    return "endpoints.kubernetes.io/managed-by" in endpoints.metadata.labels
+    """Any but the API server's own: those written by hand go with their Service, too."""
+    return (endpoints.metadata.namespace, endpoints.metadata.name) != ("default", "kubernetes")
 
 
 _LAZY = (

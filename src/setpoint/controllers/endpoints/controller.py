@@ -98,6 +98,8 @@ class EndpointsReconciler:
         service, endpoints = self._services.get(key), self._endpoints.get(key)
         if service is None:
             self._triggers.forget(key)
+            if endpoints is None:
+                self._deleted.discard(key)  # what is made under that name from now on is not the Service's
             return Observed(key, None, endpoints, deleted=key in self._deleted)
         self._deleted.discard(key)
         if service.spec.type == "ExternalName" or not service.spec.selector:
