@@ -48,6 +48,10 @@ def _is_tracked(pod: core_v1.Pod) -> bool:
     return "batch.kubernetes.io/job-tracking" in pod.metadata.finalizers
 
 
+def _has_ephemeral_volume(pod: core_v1.Pod) -> bool:
+    return any(volume.ephemeral is not None for volume in pod.spec.volumes)
+
+
 def _is_published(endpoints: core_v1.Endpoints) -> bool:
     """Any but the API server's own: those written by hand go with their Service, too."""
     return (endpoints.metadata.namespace, endpoints.metadata.name) != ("default", "kubernetes")
@@ -59,6 +63,12 @@ _LAZY = (
     lazy("endpoints-controller", "endpoints", (core_v1.SERVICES, _selects), (core_v1.ENDPOINTS, _is_published)),
     lazy("endpointslice-controller", "endpoint_slice", (core_v1.SERVICES, _selects)),
     lazy("endpointslice-mirroring-controller", "endpoint_slice_mirroring", (core_v1.ENDPOINTS, always)),
+    lazy(
+        "ephemeral-volume-controller",
+        "ephemeral_volume",
+        (core_v1.PODS, _has_ephemeral_volume),
+        recorder="ephemeral_volume",
+    ),
     lazy(
         "horizontal-pod-autoscaler-controller",
         "horizontal_pod_autoscaler",
