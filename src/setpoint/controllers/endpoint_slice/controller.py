@@ -5,7 +5,7 @@ from __future__ import annotations
 from setpoint.api.types import core_v1, discovery_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
-from setpoint.client.informer import Informer
+from setpoint.client.informer import Informer, any_of
 from setpoint.client.objects import key, key_of
 from setpoint.client.store import Store
 from setpoint.controllers.component import Context
@@ -13,6 +13,8 @@ from setpoint.controllers.endpoint_slice import diff as decision
 from setpoint.controllers.endpoint_slice import selection, writing
 from setpoint.controllers.endpoint_slice.diff import MANAGED_BY, OURS, SERVICE_NAME, ZONE, Observed, Plan
 from setpoint.controllers.endpoint_slice.service_pods import ServicePods
+from setpoint.controllers.node_lifecycle.monitor import BY_NODE
+from setpoint.controllers.node_lifecycle.pods import by_node
 from setpoint.kit.clock import rfc3339
 
 NAME = "endpointslice-controller"
@@ -52,6 +54,7 @@ class SliceReconciler:
         service = self._services.get(key)
         if service is None:
             self._triggers.forget(key)
+            self._written.forget(key)
             return None  # its slices go with it
         if service.spec.type == "ExternalName" or not service.spec.selector:
             return None
@@ -85,6 +88,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
     nodes = context.informers.of(core_v1.NODES)
     slices = context.informers.of(discovery_v1.ENDPOINTSLICES)
     slices.add_index(BY_SERVICE, by_service)
+    pods.add_index(BY_NODE, by_node)
     stores = (services.store, pods.store, nodes.store)
     reconciler = SliceReconciler(context.client, *stores, slices)
     controller: Controller[Observed, Plan] = Controller(
@@ -98,12 +102,11 @@ def new(context: Context) -> Controller[Observed, Plan]:
                 controller.enqueue(key(each.metadata.namespace, each.metadata.labels.get(SERVICE_NAME, "")))
 
     def node_changed(_: str, old: core_v1.Node | None, new: core_v1.Node | None) -> None:
-        """Pods whose node was not known before, and zones that change."""
+        """The Services of its pods: they may have waited for it, or tell their zone."""
         zone = [each.metadata.labels.get(ZONE) if each is not None else "?" for each in (old, new)]
-        node = new if new is not None else old
-        if zone[0] != zone[1] and node is not None:
-            for service in services.store.list():
-                controller.enqueue(key_of(service))
+        if zone[0] != zone[1]:
+            for pod in pods.store.by_index(BY_NODE, any_of(old, new).metadata.name):
+                behind.pod_changed("", None, pod)
 
     services.on_change(behind.service_changed)
     pods.on_change(behind.pod_changed)

@@ -23,15 +23,10 @@ class ServicePods:
             self._enqueue(key_of(changed))
 
     def pod_changed(self, _: str, old: core_v1.Pod | None, new: core_v1.Pod | None) -> None:
-        """The Services that select it now or selected it before."""
-        pod = new if new is not None else old
-        if pod is None:
+        """The Services that select it now or selected it before. Most changes of a pod's status are nobody's business."""
+        if old is not None and new is not None and not selection.matter(old, new):
             return
-        behind = [
-            service
-            for service in self._services.list(pod.metadata.namespace)
-            if any(each is not None and selection.selects(service, each) for each in (old, new))
-        ]
-        if behind and (old is None or new is None or selection.matter(old, new)):
-            for service in behind:
+        states = [each for each in (old, new) if each is not None]
+        for service in self._services.list(states[0].metadata.namespace) if states else ():
+            if any(selection.selects(service, each) for each in states):
                 self._enqueue(key_of(service))

@@ -37,6 +37,9 @@ class Written:
         self._versions.pop(key, None)
         return False
 
+    def forget(self, key: str) -> None:
+        self._versions.pop(key, None)
+
 
 class Owner(Struct, frozen=True):
     """Whose the slices are, and what is written into the metadata of each."""
