@@ -1,5 +1,8 @@
 """The audit log's file: lines go to a bounded buffer and from there, by a thread, to the disk. The event loop never waits for it.
 
+Lines are handed over some at a time, at the latest after `_GATHER_SECONDS`: waking the thread for each costs more than making
+it, since both want the interpreter.
+
 When the buffer is full (`CAPACITY` lines or `MOST_BYTES`), new lines are dropped, counted
 (`apiserver_audit_error_total`) and reported once per second: the server goes on. The file has mode 0600. When it would grow
 beyond its size it is renamed to `<name>-<time>.<ext>` and begun anew; old ones go by number and by age.
@@ -16,7 +19,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Thread
 
 from msgspec import Struct
@@ -28,6 +31,7 @@ log = logs.get_logger("apiserver.audit")
 CAPACITY = 10_000  # lines, as kube-apiserver's --audit-log-batch-buffer-size
 MOST_BYTES = 64 * 1024 * 1024
 _BATCH = 400  # lines per write
+_GATHER_SECONDS = 0.02
 _DEFAULT_SIZE = 100  # MiB
 _DAY = 86_400.0
 _EVENTS = metrics.counter("apiserver_audit_event_total", "Audit events made.")
@@ -49,7 +53,8 @@ class LogFile:
         self._path = None if path == "-" else Path(path)
         self._rotation = rotation
         self._limit = (rotation.megabytes or _DEFAULT_SIZE) * 1024 * 1024
-        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        self._gathered: list[bytes] = []
+        self._batches: SimpleQueue[list[bytes] | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._file = -1
         self._size = 0
@@ -71,7 +76,8 @@ class LogFile:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self._lines.put(None)
+        self._hand_over()
+        self._batches.put(None)
         await asyncio.to_thread(thread.join)
         if self._file >= 0:
             os.close(self._file)
@@ -85,7 +91,18 @@ class LogFile:
             return
         self._sent += 1
         self._sent_bytes += len(line)
-        self._lines.put(line)
+        gathered = self._gathered
+        gathered.append(line)
+        if len(gathered) >= _BATCH:
+            self._hand_over()
+        elif len(gathered) == 1:
+            asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._hand_over)
+
+    def _hand_over(self) -> None:
+        """Give the thread what there is."""
+        if self._gathered:
+            gathered, self._gathered = self._gathered, []
+            self._batches.put(gathered)
 
     def _drop(self, lines: int) -> None:
         self.dropped += lines
@@ -97,20 +114,8 @@ class LogFile:
     # --- in the thread
 
     def _write(self) -> None:
-        while (first := self._lines.get()) is not None:
-            batch, ended = [first], False
-            try:
-                while len(batch) < _BATCH:
-                    line = self._lines.get_nowait()
-                    if line is None:
-                        ended = True
-                        break
-                    batch.append(line)
-            except Empty:
-                pass
+        while (batch := self._batches.get()) is not None:
             self._put_down(batch)
-            if ended:
-                return
 
     def _put_down(self, batch: Sequence[bytes]) -> None:
         data = b"".join(batch)

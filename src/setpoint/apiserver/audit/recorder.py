@@ -37,6 +37,8 @@ HEADER = "Audit-Id"  # as Go writes Audit-ID
 _MOST_AGENT = 1024  # characters of a User-Agent
 _LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 _CLOSED_EARLY = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
+#: how an event begins, by its level
+_HEADS = tuple(f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","auditID":'.encode() for level in LEVELS)
 _STATUS_FIELDS = ("status", "message", "reason", "details")
 _DECISION, _REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
 
@@ -72,7 +74,7 @@ class Recorder:
         try:
             response = await rest(request, info)
         except asyncio.CancelledError:
-            record.event["responseStatus"] = _CLOSED_EARLY
+            record.answer["responseStatus"] = _CLOSED_EARLY
             record.write(COMPLETE)
             raise
         response.headers = {HEADER: identity, **response.headers}
@@ -89,18 +91,18 @@ class Recorder:
         if verdict.level == NONE:
             return
         record = _Record(self, request, info, verdict, request.headers.get("audit-id") or new_identity())
-        record.event["user"] = {}
-        record.event["responseStatus"] = {
+        record.change(user={})
+        record.answer["responseStatus"] = {
             "metadata": {},
             "status": "Failure",
             "message": "Authentication attempt failed",
             "code": response.status,
         }
-        response.headers = {HEADER: record.event["auditID"], **response.headers}
+        response.headers = {HEADER: record.identity, **response.headers}
         record.write(COMPLETE)
 
-    def put(self, event: Mapping[str, Any]) -> None:
-        self._sink.put(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+    def put(self, line: bytes) -> None:
+        self._sink.put(line)
 
     def now(self) -> str:
         return _stamp(self._clock.now())
@@ -117,7 +119,12 @@ class Recorder:
 
 
 class _Record:
-    """One request's event, as far as it is known; it is written at each stage."""
+    """One request's event, as far as it is known; it is written at each stage.
+
+    What does not change from one stage to the next is encoded once (`_about`, until something of it changes).
+    """
+
+    __slots__ = ("_about", "_head", "_info", "_received", "_recorder", "_request", "_verdict", "about", "answer", "identity")
 
     def __init__(self, recorder: Recorder, request: Request, info: RequestInfo, verdict: Verdict, identity: str) -> None:
         self._recorder = recorder
@@ -125,50 +132,51 @@ class _Record:
         self._info = info
         self._verdict = verdict
         self._received = recorder.now()
-        self.event: dict[str, Any] = {
-            "kind": "Event",
-            "apiVersion": "audit.k8s.io/v1",
-            "level": LEVELS[verdict.level],
-            "auditID": identity,
-            "stage": "",
+        self._head = _HEADS[verdict.level] + orjson.dumps(identity)
+        self._about = b""
+        self.identity = identity
+        self.about: dict[str, Any] = {
             "requestURI": request.target or _target(request),
             "verb": info.verb,
             "user": _user(request.user),
-            "impersonatedUser": None,
-            "authenticationMetadata": None,
             "sourceIPs": source_addresses(request),
-            "userAgent": _agent(request),
-            "objectRef": _reference(info) if info.is_resource else None,
-            "responseStatus": None,
-            "requestObject": None,
-            "responseObject": None,
-            "requestReceivedTimestamp": self._received,
-            "stageTimestamp": "",
-            "annotations": None,
         }
+        if agent := _agent(request):
+            self.about["userAgent"] = agent
+        if info.is_resource:
+            self.about["objectRef"] = _reference(info)
+        #: what is known once there is an answer: responseStatus, and objects as far as the policy asks for them
+        self.answer: dict[str, Any] = {}
+
+    def change(self, **fields: Any) -> None:
+        """Something is known better than it was."""
+        self.about.update(fields)
+        self._about = b""
 
     def write(self, stage: str) -> None:
         """Record a stage, unless the policy leaves it out."""
         if stage in self._verdict.omitted:
             return
-        event = self.event
-        event["stage"] = stage
-        event["stageTimestamp"] = self._received if stage == RECEIVED else self._recorder.now()
-        event["annotations"] = self._request.annotations or None
-        self._recorder.put({name: value for name, value in event.items() if value is not None})
+        about = self._about = self._about or orjson.dumps(self.about)[1:-1]
+        answer = b"," + orjson.dumps(self.answer)[1:-1] if self.answer else b""
+        now = self._received if stage == RECEIVED else self._recorder.now()
+        annotations = self._request.annotations
+        last = b',"annotations":' + orjson.dumps(annotations) if annotations else b""
+        times = f',"requestReceivedTimestamp":"{self._received}","stageTimestamp":"{now}"'.encode()
+        self._recorder.put(b'%b,"stage":"%b",%b%b%b%b}\n' % (self._head, stage.encode(), about, answer, times, last))
 
     def answered(self, response: Response) -> None:
         """Take in what is known once the answer begins; record that it began, where it goes on for long."""
-        request, info, event = self._request, self._info, self.event
+        request, info = self._request, self._info
         if (decision := info.decision) is not None:
             failed = bool(decision.error) and not decision.allowed
             if not failed:
                 request.annotations[_DECISION] = "allow" if decision.allowed else "forbid"
             request.annotations[_REASON] = "internal error" if failed else decision.reason
         if request.impersonated is not None:
-            event["impersonatedUser"] = _user(request.impersonated.user)
+            self.change(impersonatedUser=_user(request.impersonated.user))
             if request.impersonated.constraint:
-                event["authenticationMetadata"] = {"impersonationConstraint": request.impersonated.constraint}
+                self.change(authenticationMetadata={"impersonationConstraint": request.impersonated.constraint})
         if request.body and info.is_resource and self._was_read(response):
             self._take_body()
         self._take_answer(response)
@@ -191,23 +199,24 @@ class _Record:
         if names and isinstance(body, dict):
             self._take_names(body.get("metadata"))
         if self._verdict.level >= REQUEST:
-            self.event["requestObject"] = _without_managers(body) if self._verdict.omit_managed_fields else body
+            self.answer["requestObject"] = _without_managers(body) if self._verdict.omit_managed_fields else body
 
     def _take_names(self, metadata: Any) -> None:
-        reference = self.event["objectRef"]
+        reference = self.about["objectRef"]
         if not isinstance(metadata, dict):
             return
         for field in ("namespace", "name", "uid", "resourceVersion"):
             value = metadata.get(field)
             if value and isinstance(value, str) and not reference.get(field):
                 reference[field] = value
+                self._about = b""
 
     def _take_answer(self, response: Response) -> None:
-        event, info = self.event, self._info
+        found, info = self.answer, self._info
         status: dict[str, Any] = {"metadata": {}}
         if info.panic:
             message = f"APIServer panic'd: {info.panic}"
-            event["responseStatus"] = status | {
+            found["responseStatus"] = status | {
                 "status": "Failure", "message": message, "reason": "InternalError", "code": 500
             }  # fmt: skip
             return
@@ -217,9 +226,9 @@ class _Record:
             answer = _answer_object(response)
         if isinstance(answer, dict) and answer.get("kind") == "Status":
             status |= {field: answer[field] for field in _STATUS_FIELDS if answer.get(field)}
-        event["responseStatus"] = status | {"code": response.status}
+        found["responseStatus"] = status | {"code": response.status}
         if whole and answer is not None:
-            event["responseObject"] = _without_managers(answer) if self._verdict.omit_managed_fields else answer
+            found["responseObject"] = _without_managers(answer) if self._verdict.omit_managed_fields else answer
 
 
 class _Followed:
