@@ -15,6 +15,7 @@ from setpoint.registry.admission.default_classes import default_ingress_class, d
 from setpoint.registry.admission.default_toleration_seconds import DefaultTolerationSeconds
 from setpoint.registry.admission.limit_ranger import LimitRanger
 from setpoint.registry.admission.namespace_lifecycle import NamespaceLifecycle
+from setpoint.registry.admission.pod_security.step import PodSecurity
 from setpoint.registry.admission.pod_topology_labels import PodTopologyLabels
 from setpoint.registry.admission.priority import Priority
 from setpoint.registry.admission.reader import Reader
@@ -73,6 +74,7 @@ def default_chain(
         "LimitRanger": LimitRanger(reader),
         "ServiceAccount": ServiceAccount(reader, clock),
         "TaintNodesByCondition": TaintNodesByCondition(),
+        "PodSecurity": PodSecurity(reader),
         "Priority": Priority(reader),
         "DefaultTolerationSeconds": DefaultTolerationSeconds(not_ready_seconds, unreachable_seconds),
         "DefaultStorageClass": default_storage_class(reader),
