@@ -30,7 +30,7 @@ from setpoint.controllers.component import Settings
 from setpoint.controllers.manager import ControllerManager
 from setpoint.kit.clock import VirtualClock
 from setpoint.kit.tasks import Tasks
-from setpoint.node.simulated import LEASE_SECONDS, NodeSpec, SimulatedNodes, Stages
+from setpoint.node.simulated import LEASE_SECONDS, Declared, NodeSpec, SimulatedNodes, Stages
 from setpoint.scheduler.scheduler import Scheduler
 from setpoint.storage.backends.memory import memory_store
 from setpoint.testing.chance import seeded
@@ -38,7 +38,6 @@ from setpoint.testing.faults import Faults, Link
 
 ADMIN = UserInfo("admin", groups=("system:masters", "system:authenticated"))
 CONTROLLERS, SCHEDULER, NODES = "controllers", "scheduler", "nodes"
-Stage = Stages | Callable[[Any], Stages]
 
 
 class Part(Protocol):
@@ -79,13 +78,14 @@ class VirtualCluster:
         nodes: int | Iterable[NodeSpec] = 3,
         *,
         seed: int = 0,
-        stages: Stage = Stages(),  # noqa: B008  # frozen
+        stages: Declared = Stages(),  # noqa: B008  # frozen
         settings: Settings = Settings(),  # noqa: B008  # frozen
         parts: Sequence[str] = (CONTROLLERS, SCHEDULER, NODES),
         without: Sequence[str] = (),
         lease_seconds: int = LEASE_SECONDS,
+        clock: VirtualClock | None = None,
     ) -> None:
-        self.clock = VirtualClock()
+        self.clock = clock or VirtualClock()
         self.seed = seed
         self.rng = random.Random(seed)  # noqa: S311  # a test's seed
         self.faults = Faults(self.clock, random.Random(seed + 1))  # noqa: S311

@@ -12,7 +12,7 @@ PLACE = Place("172.16.0.1", "10.64.1.1")
 
 def pod(status: dict[str, Any] | None = None, policy: str = "Always", **meta: Any) -> core_v1.Pod:
     body = {
-        "metadata": metadata("p", **meta),
+        "metadata": metadata(**{"name": "p", **meta}),
         "spec": {"nodeName": "n", "restartPolicy": policy, "containers": [{"name": "c", "image": "i"}]},
         "status": status or {"phase": "Pending"},
     }

@@ -15,17 +15,20 @@ from msgspec import Struct, field
 from setpoint.api.types import core_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller
+from setpoint.client.events import Recorder
 from setpoint.client.informer import Informer, any_of
 from setpoint.client.objects import key_of
 from setpoint.client.settled import Activity, combined
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
+from setpoint.node.simulated.lifecycle import BuiltIn, Lifecycle
 from setpoint.node.simulated.node_objects import NodeSpec
 from setpoint.node.simulated.nodes import Heartbeat, NodeReconciler
 from setpoint.node.simulated.pods import BY_NODE, PodReconciler
 from setpoint.node.simulated.stages import Stages
 
 StagesFor = Callable[[core_v1.Pod], Stages]
+Declared = Stages | StagesFor | Lifecycle
 LEASE_SECONDS = 40
 
 
@@ -70,7 +73,7 @@ class SimulatedNodes:
         clock: Clock,
         nodes: Iterable[NodeSpec] = (),
         *,
-        stages: Stages | StagesFor = Stages(),  # noqa: B008  # frozen
+        stages: Declared = Stages(),  # noqa: B008  # frozen
         clients: Callable[[str], ClientProtocol] | None = None,
         version: str = "v1.36.0",
         lease_seconds: int = LEASE_SECONDS,
@@ -85,7 +88,9 @@ class SimulatedNodes:
             client, core_v1.PODS, clock, field_selector="spec.nodeName!=", indexers={BY_NODE: _node_of}, rng=rng
         )
         self._nodes: Informer[core_v1.Node] = Informer(client, core_v1.NODES, clock, rng=rng)
-        reconciler = self._reconciler = PodReconciler(writer, clock, self._pods.store, self.nodes, stages)
+        lifecycle = BuiltIn(stages) if isinstance(stages, Stages) or callable(stages) else stages
+        self._recorder = Recorder(client, "kubelet", clock)
+        reconciler = self._reconciler = PodReconciler(writer, clock, self._pods.store, self.nodes, lifecycle, self._recorder)
         self._pod_controller = Controller("simulated-pods", reconciler, clock, workers=8, informers=(self._pods,))
         self._node_reconciler = NodeReconciler(writer, clock, self._nodes.store, self.nodes, version)
         self._node_controller = Controller("simulated-nodes", self._node_reconciler, clock, workers=4, informers=(self._nodes,))
@@ -109,6 +114,7 @@ class SimulatedNodes:
             self._tasks = tasks
             for part in (self._pods, self._nodes):
                 tasks.loop(f"informer {part.name}", part.run, clock=self._clock)
+            tasks.start("events", self._recorder.run())
             tasks.start("pods", self._pod_controller.run())
             tasks.start("nodes", self._node_controller.run())
             for node in self.nodes.values():
@@ -149,7 +155,7 @@ class SimulatedNodes:
 
     def activity(self) -> Activity:
         """Heartbeats are no work; pods between two stages are."""
-        parts = (self._pods, self._nodes, self._pod_controller, self._node_controller)
+        parts = (self._pods, self._nodes, self._pod_controller, self._node_controller, self._recorder)
         return combined([*(part.activity() for part in parts), Activity(queued=len(self._reconciler.waiting))])
 
     def _pod_changed(self, kind: str, old: core_v1.Pod | None, new: core_v1.Pod | None) -> None:

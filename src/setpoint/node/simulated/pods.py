@@ -11,10 +11,12 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import core_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
+from setpoint.client.events import EventRecorder
 from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.kit.clock import Clock
-from setpoint.node.simulated.stages import IN_SERVICE, Place, Stages, Step, next_step
+from setpoint.node.simulated.lifecycle import Lifecycle
+from setpoint.node.simulated.stages import IN_SERVICE, Place, Step
 
 if TYPE_CHECKING:
     from setpoint.node.simulated.fleet import SimulatedNode
@@ -29,7 +31,6 @@ class Observed(Struct, frozen=True):
     """A pod on a living node; `lost`: its containers died with the node."""
 
     pod: core_v1.Pod
-    stages: Stages
     lost: bool
 
 
@@ -49,13 +50,15 @@ class PodReconciler:
         clock: Clock,
         pods: Store[core_v1.Pod],
         nodes: Mapping[str, SimulatedNode],
-        stages: Stages | Callable[[core_v1.Pod], Stages],
+        lifecycle: Lifecycle,
+        recorder: EventRecorder,
     ) -> None:
         self._clients = clients
         self._clock = clock
         self._pods = pods
         self._nodes = nodes
-        self._stages = stages
+        self._lifecycle = lifecycle
+        self._recorder = recorder
         self._entered: dict[str, tuple[str, str, float]] = {}
         self.waiting: set[str] = set()
         """Pods that are on their way: they will go on by themselves. One that will fail or complete some day is not."""
@@ -69,11 +72,10 @@ class PodReconciler:
         node = self._nodes.get(pod.spec.node_name)
         if node is None or not node.alive:
             return None
-        stages = self._stages if isinstance(self._stages, Stages) else self._stages(pod)
-        return Observed(pod, stages, pod.metadata.uid in node.lost)
+        return Observed(pod, pod.metadata.uid in node.lost)
 
     def diff(self, observed: Observed) -> Plan | None:
-        step = next_step(observed.pod, observed.stages, lost=observed.lost)
+        step = self._lifecycle.next(observed.pod, lost=observed.lost)
         return None if step is None else Plan(observed.pod, step)
 
     async def act(self, plan: Plan) -> Result | None:
@@ -83,20 +85,33 @@ class PodReconciler:
                 self.waiting.add(key_of(plan.pod))
             return Result(requeue_after=wait)
         node = self._nodes[plan.pod.spec.node_name]
-        client = self._clients(node.spec.name)
         try:
-            if plan.step.status is None:
-                await self._delete(client, plan.pod)
-            else:
-                place = Place(node.address, node.pod_address(plan.pod.metadata.uid, plan.pod.status.pod_ip))
-                await self._patch(client, plan.pod, plan.step.status(place, self._clock.now()))
+            await self._take(plan.step, plan.pod, node)
         except StatusError as error:
             if error.reason not in GONE:
                 raise
             return None  # another pod has this name now, or none: the watch will say so
+        self._entered.pop(key_of(plan.pod), None)  # a stage that comes round again begins anew
         if plan.step.stage == "lost":
             node.lost.discard(plan.pod.metadata.uid)
         return None
+
+    async def _take(self, step: Step, pod: core_v1.Pod, node: SimulatedNode) -> None:
+        client = self._clients(node.spec.name)
+        if step.event is not None:
+            kind, reason, message = step.event
+            self._recorder.event(pod, kind, reason, message())
+        if step.status is None:
+            await self._delete(client, pod)
+            return
+        place = Place(node.address, node.pod_address(pod.metadata.uid, pod.status.pod_ip))
+        status = step.status(place, self._clock.now())
+        if status:
+            await self._patch(client, pod, status)
+        if step.finalizers is not None:
+            meta = pod.metadata
+            patch = {"metadata": {"uid": meta.uid, "finalizers": step.finalizers}}
+            await client.patch(core_v1.PODS, meta.name, patch, meta.namespace)
 
     def _since(self, pod: core_v1.Pod, stage: str) -> float:
         """When the pod entered the stage, as far as is remembered here."""
@@ -109,7 +124,6 @@ class PodReconciler:
     async def _delete(self, client: ClientProtocol, pod: core_v1.Pod) -> None:
         meta = pod.metadata
         await client.delete(core_v1.PODS, meta.name, meta.namespace, grace_seconds=0, uid=meta.uid)
-        self._entered.pop(key_of(pod), None)
 
     async def _patch(self, client: ClientProtocol, pod: core_v1.Pod, status: dict[str, Any]) -> None:
         patch = {"metadata": {"uid": pod.metadata.uid}, "status": status}

@@ -40,11 +40,16 @@ class Place(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What comes next, `after` seconds in the stage `stage`. `status(place, now)` is None where the pod is to be deleted."""
+    """What comes next, `after` seconds in the stage `stage`. `status(place, now)` is None where the pod is to be deleted.
+
+    Declared stages may also replace the finalizers, and tell an event: its type, its reason, and what makes its message.
+    """
 
     stage: str
     after: float
     status: Callable[[Place, float], dict[str, Any]] | None = field(compare=False, default=None)
+    finalizers: list[str] | None = None
+    event: tuple[str, str, Callable[[], str]] | None = field(compare=False, default=None)
 
 
 def next_step(pod: core_v1.Pod, stages: Stages, *, lost: bool = False) -> Step | None:
