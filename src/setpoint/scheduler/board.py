@@ -14,6 +14,7 @@ from setpoint.scheduler.status import Code, Status
 
 UNKNOWN: Final = Status(Code.ERROR, ("not asked yet",))
 BOARDS = 64  # shapes of pods remembered
+MARKS = 1000  # and two for each node: different marks remembered
 FRESH = 200  # nodes that one slice of work may ask for the first time: with every plugin some 2 ms
 
 
@@ -56,6 +57,8 @@ class Board:
         self._position = journal.end
         if changes is None:
             self.refusals, self.scores, self.unscaled, self.notes = [], [], [], {}
+        if len(self.same_marks) > MARKS + 2 * len(snapshot.slots):
+            self.same_marks = {}
         missing = len(snapshot.slots) - len(self.refusals)
         if missing > 0:
             self.refusals += [UNKNOWN] * missing

@@ -1,8 +1,8 @@
 """Nodes that are looked at together, and how to read columns for all of them at once.
 
-Columns are lists by the nodes' slots. `gather` reads one for every node in a single step of the interpreter: for some hundred
-nodes this is five times faster than a loop, and no slower than arrays of numpy that have to be turned into lists again
-(measured with 500 nodes: 6 µs, a comprehension 30 µs).
+Columns are lists by the nodes' slots. `gather` reads one for every node in a single step of the interpreter: half the time of a
+comprehension (timeit, 100 to 2,500 nodes: 0.04 µs a node instead of 0.07). Making it costs as much as two comprehensions, so it
+is kept: one search reads many columns.
 """
 
 from __future__ import annotations

@@ -71,14 +71,13 @@ class Snapshot:
             info.node = node
             return
         moves = old is None or _elsewhere(old, node)
-        if old is not None:
-            self.image_nodes.subtract(info.image_sizes.keys())
+        self._count_images(info, -1)
         if moves:
             self._off(info)
         if info.slot < 0:
             info.slot = self._take_slot(info)
         info.set_node(node)
-        self.image_nodes.update(info.image_sizes.keys())
+        self._count_images(info, 1)
         if moves:
             self._on(info)
         self.journal.write(Change(info.slot))
@@ -88,12 +87,12 @@ class Snapshot:
         info = self._nodes.get(name)
         if info is None or info.node is None:
             return
-        self.image_nodes.subtract(info.image_sizes.keys())
+        self._count_images(info, -1)
         self._off(info)
         self.journal.write(Change(info.slot))
         self.slots[info.slot] = None
         self._free_slots.append(info.slot)
-        info.node, info.slot, info.labels = None, -1, {}
+        info.node, info.slot, info.labels, info.image_sizes = None, -1, {}, {}
         self._drop_if_empty(info)
 
     def label_column(self, key: str) -> list[str | None]:
@@ -111,6 +110,10 @@ class Snapshot:
         info = self.get(name)
         if info is not None:
             self.journal.write(Change(info.slot))
+
+    def _count_images(self, info: NodeInfo, sign: int) -> None:
+        for image in info.image_sizes:
+            _count(self.image_nodes, image, sign)
 
     def _take_slot(self, info: NodeInfo) -> int:
         if self._free_slots:
@@ -215,7 +218,7 @@ class Snapshot:
         if info.terms:
             self.terms.count(info.terms, node.labels, sign)
         for claim in info.claims:
-            self.claim_uses[claim] += sign
+            _count(self.claim_uses, claim, sign)
 
     @property
     def groups(self) -> Iterable[tuple[GroupKey, Mapping[int, int]]]:
@@ -224,6 +227,15 @@ class Snapshot:
 
     def places_of(self, group: GroupKey) -> Mapping[int, int]:
         return self._groups.get(group, _NOBODY)
+
+
+def _count(counter: Counter[str], name: str, by: int) -> None:
+    """What is counted comes and goes for ever: nothing is kept of what has come to zero."""
+    left = counter[name] + by
+    if left:
+        counter[name] = left
+    else:
+        counter.pop(name, None)
 
 
 def _same(old: Node, new: Node) -> bool:
