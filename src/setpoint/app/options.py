@@ -102,7 +102,8 @@ class Options(Struct, frozen=True):
     """How a cluster on this machine is made.
 
     `port` 0 picks a free one; `port` None means DEFAULT_PORT or the next free one. `nodes` is how many node agents run here;
-    `pod_network` is auto (a network per pod, where root may make one) or host.
+    `pod_network` is auto (a network per pod, where root may make one) or host. `stages` declares what pods on simulated nodes
+    go through, with chance from `seed`.
     `authorization_config` is the path of Kubernetes' AuthorizationConfiguration; empty: Node and RBAC. `disabled_plugins` are
     admission plugins to do without.
     `kubernetes_version` is the minor whose kinds, versions and fields are served. `only` names the one part to run: apiserver,
@@ -117,6 +118,8 @@ class Options(Struct, frozen=True):
     merge: bool = False
     nodes: int = 1
     runtime: str = "process"
+    stages: Path | None = None
+    seed: int | None = None
     pod_network: str = "auto"
     store: str = "sqlite"
     split: bool = False

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from setpoint.app.options import Options
+from setpoint.app.options import Options, StartError
 from setpoint.client.client import Client
 from setpoint.kit.clock import Clock
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from setpoint.controllers.manager import ControllerManager
     from setpoint.node.agent import Agent
     from setpoint.node.runtimes.process.template import Template
-    from setpoint.node.simulated.fleet import SimulatedNodes
+    from setpoint.node.simulated.fleet import Declared, SimulatedNodes
 
 
 class Runs(Protocol):
@@ -127,11 +127,28 @@ def pod_range(index: int) -> str:
 
 
 def simulated_nodes(options: Options, client: Client, clients: Callable[[str], Client], clock: Clock) -> SimulatedNodes:
-    """All nodes of the cluster in one part, without processes."""
+    """All nodes of the cluster in one part, without processes. Raises StartError for stages that cannot be used."""
+    import random
+
+    from setpoint.node.simulated.chance import Chance
+    from setpoint.node.simulated.durations import StageError
     from setpoint.node.simulated.fleet import SimulatedNodes
     from setpoint.node.simulated.node_objects import NodeSpec
+    from setpoint.node.simulated.stages import Stages
 
-    return SimulatedNodes(client, clock, [NodeSpec(name) for name in options.node_names], clients=clients)
+    seed = random.randrange(2**32) if options.seed is None else options.seed  # noqa: S311  # keeps no secret
+    stages: Declared = Stages()
+    if options.stages is not None:
+        from setpoint.node.simulated.declared import load
+
+        try:
+            stages = load(options.stages, Chance(seed), clock)
+        except StageError as error:
+            raise StartError(str(error)) from error
+    specs = [NodeSpec(name) for name in options.node_names]
+    lease = max(1, round(options.timings.lease_seconds))
+    chance = random.Random(seed)  # noqa: S311
+    return SimulatedNodes(client, clock, specs, stages=stages, clients=clients, lease_seconds=lease, rng=chance)
 
 
 def scheduler(options: Options, client: Client, clock: Clock) -> Runs:
@@ -140,7 +157,6 @@ def scheduler(options: Options, client: Client, clock: Clock) -> Runs:
 
     if options.scheduler_config is None:
         return Scheduler(client, clock)
-    from setpoint.app.options import StartError
     from setpoint.scheduler.config import ConfigError, load
     from setpoint.scheduler.registry import PluginError
 

@@ -193,7 +193,7 @@ def read_options(data: DataDir) -> Options:
         held: dict[str, Any] = orjson.loads((data.root / "run" / "options.json").read_bytes())
     except (OSError, orjson.JSONDecodeError):
         raise StartError(f"{data.root} has no cluster: start one with `setpoint up --split`") from None
-    paths = {name: Path(held[name]) if held[name] else None for name in ("kubeconfig", "token_auth_file", "scheduler_config")}
+    paths = {name: Path(held[name]) if held[name] else None for name in ("kubeconfig", "token_auth_file", "scheduler_config", "stages")}
     kinds = {"access": Access, "audit": Audit, "encryption": Encryption, "timings": Timings, "etcd": Etcd, "election": Election}
     groups = {name: msgspec.convert(held[name], kind) for name, kind in kinds.items()}
     return Options(**{**held, **paths, **groups, "data_dir": data.root})

@@ -31,6 +31,8 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     merge: Annotated[bool, typer.Option("--merge", help="Add a context to the user's kubeconfig, too.")] = False,
     nodes: Annotated[int, typer.Option(min=0, help="How many nodes run on this machine.")] = 1,
     runtime: Annotated[str, typer.Option(help="process or simulated.")] = "process",
+    stages: Annotated[Path | None, typer.Option(help="What pods on simulated nodes go through.", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(help="Simulated delays and failures follow from it.", show_default=False)] = None,
     pod_network: Annotated[str, typer.Option(help="auto (a network per pod where root may make one) or host.")] = "auto",
     store: Annotated[str, typer.Option(help="sqlite, memory, or etcd://host:port[,host:port…].")] = "sqlite",
     etcd_cafile: Annotated[str, typer.Option(help="CA of etcd's servers; TLS.", show_default=False)] = "",
@@ -107,6 +109,8 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     if port is not None and not 0 <= port <= 65535:
         raise StartError(f"--port {port}: choose 0 to 65535")
     _check(runtime, ("process", "simulated"), "--runtime")
+    if runtime != "simulated" and (stages is not None or seed is not None):
+        raise StartError("--stages and --seed are for --runtime simulated")
     _check(pod_network, ("auto", "host"), "--pod-network")
     if not store.startswith(("etcd://", "etcds://")):
         _check(store, ("sqlite", "memory", "etcd://…"), "--store")
@@ -138,6 +142,8 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         ),
         election=Election(leader_elect, leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period),
         runtime=runtime,
+        stages=stages.absolute() if stages else None,
+        seed=seed,
         pod_network=pod_network,
         store=store,
         split=split,
