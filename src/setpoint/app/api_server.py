@@ -82,7 +82,7 @@ class ApiServer:
             front_proxy=self.front_proxy.issue(access.PROXY_NAME, Subject(access.PROXY_NAME)),
             authorizers=deciding,
             disabled_plugins=options.disabled_plugins,
-            usage=self._proxy.summary if self._has_metrics else None,
+            usage=self._proxy.summary if options.has_nodes else None,
         )
         self._authentication, ends = access.authentication(options, self._tokens, self._objects, clock)
         self.pipeline.on_close += [*ends, *deciders_end]
@@ -95,11 +95,6 @@ class ApiServer:
     def url(self) -> str:
         host = "127.0.0.1" if self.options.host in ("0.0.0.0", "") else self.options.host  # noqa: S104  every address includes this one
         return f"https://[{host}]:{self.port}" if ":" in host else f"https://{host}:{self.port}"
-
-    @property
-    def _has_metrics(self) -> bool:
-        """Metrics are served where nodes run that have some."""
-        return self.options.nodes > 0 and self.options.runtime == "process"
 
     async def start(self, *, announce: bool = True) -> None:
         """Open the store, make what every cluster has, listen, write the kubeconfig; raises StartError."""
@@ -122,7 +117,7 @@ class ApiServer:
         client = self.client(LOOPBACK, "kube-apiserver")
         await bootstrap.ensure(client, service_address=KUBERNETES_ADDRESS, port=self.port)
         await bootstrap.describe_server(
-            client, service_range=SERVICE_RANGE, minor=self.options.kubernetes_version, metrics=self._has_metrics
+            client, service_range=SERVICE_RANGE, minor=self.options.kubernetes_version, nodes=self.options.has_nodes
         )
         self._write_kubeconfigs()
         self.pipeline.health.started = True

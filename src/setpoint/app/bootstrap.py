@@ -20,6 +20,7 @@ _PRIORITY_CLASSES: Resource[Any] = Resource(
 )
 
 _API_SERVICES: Resource[Any] = Resource("apiregistration.k8s.io", "v1", "apiservices", "APIService", namespaced=False, type=dict)
+_STORAGE_CLASSES: Resource[Any] = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False, type=dict)
 _SERVICE_RANGES: Resource[Any] = Resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", namespaced=False, type=dict)
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -69,19 +70,21 @@ async def ensure(client: ClientProtocol, *, service_address: str, port: int) -> 
         await client.patch(_SERVICES, "kubernetes", patch, "default")
 
 
-async def describe_server(client: ClientProtocol, *, service_range: str, minor: str, metrics: bool = False) -> None:
+async def describe_server(client: ClientProtocol, *, service_range: str, minor: str, nodes: bool = False) -> None:
     """Make the objects that only tell of the server: API services, flow control, the range of cluster addresses.
 
-    They are made at once, so that the store commits them together. What a minor does not serve it has no objects of.
+    They are made at once, so that the store commits them together. What a minor does not serve it has no objects of. With `nodes`
+    of this machine there are metrics and a storage class, too.
     """
     served = minors.of_minor(minor)
     finalizers = ["networking.k8s.io/service-cidr-finalizer"]
     ranges = [{"metadata": {"name": "kubernetes", "finalizers": finalizers}, "spec": {"cidrs": [service_range]}}]
     groups = (
-        (_API_SERVICES, [*first_objects.api_services(served.groups), *([first_objects.METRICS_SERVICE] if metrics else [])]),
+        (_API_SERVICES, [*first_objects.api_services(served.groups), *([first_objects.METRICS_SERVICE] if nodes else [])]),
         (flow_control_objects.LEVELS, first_objects.priority_levels()),
         (flow_control_objects.SCHEMAS, first_objects.flow_schemas()),
         (_SERVICE_RANGES, ranges),
+        (_STORAGE_CLASSES, [first_objects.STORAGE_CLASS] if nodes else []),
     )
     made = [pair for resource, bodies in groups for pair in as_served(resource, bodies, served)]
     await asyncio.gather(*(_find_or_create(client, resource, body) for resource, body in made))

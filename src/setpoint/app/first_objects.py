@@ -50,6 +50,13 @@ METRICS_SERVICE: Body = {
     "metadata": {"name": "v1beta1.metrics.k8s.io"},
     "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100},
 }
+#: what a claim that names no class gets, as in kind: a directory of the node that its pod is on
+STORAGE_CLASS: Body = {
+    "metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    "provisioner": "setpoint/host-path",
+    "reclaimPolicy": "Delete",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
 _AUTOUPDATE = {"apf.kubernetes.io/autoupdate-spec": "true"}
 _ALL = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
 _ALL_PATHS = {"verbs": ["*"], "nonResourceURLs": ["*"]}

@@ -31,6 +31,7 @@ _ACCOUNTS: Mapping[str, str | None] = {
     "endpoints-controller": "endpoint-controller",
     "endpointslice-mirroring-controller": "endpointslicemirroring-controller",
     "garbage-collector-controller": "generic-garbage-collector",
+    "host-path-provisioner": "persistent-volume-binder",
     "horizontal-pod-autoscaler-controller": "horizontal-pod-autoscaler",
     "legacy-serviceaccount-token-cleaner-controller": "legacy-service-account-token-cleaner",
     "node-lifecycle-controller": "node-controller",

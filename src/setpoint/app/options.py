@@ -151,5 +151,10 @@ class Options(Struct, frozen=True):
         return self.election.wanted if self.election.wanted is not None else self.on_etcd or self.only == "controllers"
 
     @property
+    def has_nodes(self) -> bool:
+        """Whether nodes that run processes are here: then metrics and volumes for claims are, too."""
+        return self.nodes > 0 and self.runtime == "process"
+
+    @property
     def node_names(self) -> tuple[str, ...]:
         return tuple(f"node-{number}" for number in range(1, self.nodes + 1))

@@ -36,7 +36,13 @@ def controller_manager(
 
     timings = options.timings
     nodes = NodeTimings(monitor_period=timings.node_monitor_period, monitor_grace=timings.node_monitor_grace)
-    settings = Settings(cluster_ca=authority.pem, signer=signer(authority), token_signer=token_signer(authority), nodes=nodes)
+    settings = Settings(
+        cluster_ca=authority.pem,
+        signer=signer(authority),
+        token_signer=token_signer(authority),
+        nodes=nodes,
+        volumes=options.data_dir.absolute() / "volumes" if options.has_nodes else None,
+    )
     return ControllerManager(client, clock, settings, clients=clients)
 
 

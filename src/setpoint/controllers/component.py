@@ -7,6 +7,7 @@ name that can run and say whether it is busy. Nothing runs before `run()`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -50,7 +51,8 @@ class Settings(Struct, frozen=True):
     `cluster_ca` is the PEM text that every namespace gets; `signer` signs certificates and `token_signer` the tokens that
     Secrets hold (namespace, name and uid of an account, name of the Secret), where anybody does. A deleted
     namespace is left alone for `namespace_grace` seconds before it is emptied: Kubernetes waits five, for the caches of several
-    API servers; with one server, two keep what a user sees of a deletion and let tests go on sooner.
+    API servers; with one server, two keep what a user sees of a deletion and let tests go on sooner. Below `volumes` lie those
+    that are made for claims; None: none are.
     """
 
     cluster_ca: str = ""
@@ -61,6 +63,7 @@ class Settings(Struct, frozen=True):
     terminated_pods: int = 12500
     pod_gc_period: float = 20.0
     autoscaler_period: float = 15.0
+    volumes: Path | None = None
 
 
 class Context(Struct, frozen=True):

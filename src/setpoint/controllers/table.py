@@ -80,6 +80,18 @@ _LAZY = (
     lazy("ttl-after-finished-controller", "ttl_after_finished", (batch_v1.JOBS, always)),
 )
 
+_PROVISIONER = lazy(
+    "host-path-provisioner",
+    "host_path_provisioner",
+    (core_v1.PERSISTENTVOLUMECLAIMS, always),
+    (core_v1.PERSISTENTVOLUMES, always),
+)
+
+
+def _provisioner(context: Context) -> Component | None:
+    return _PROVISIONER[1](context) if context.settings.volumes is not None else None
+
+
 # A function that gives None has nothing to do under these settings.
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "bootstrap-signer-controller": bootstrap_token_signing.new,
@@ -90,6 +102,7 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "deployment-controller": _deployment,
     "disruption-controller": disruption_budget.new,
     "garbage-collector-controller": garbage_collector.new,
+    "host-path-provisioner": _provisioner,
     "namespace-controller": namespace.new,
     "node-lifecycle-controller": node_lifecycle.new,
     "persistentvolume-binder-controller": persistent_volume.new,
