@@ -74,3 +74,23 @@ async def test_a_server_that_is_not_there_is_a_transport_error() -> None:
         await Client(transport, user_agent="tester/1.0", clock=RealClock()).list(PODS)
     await transport.close()
     await asyncio.sleep(0)
+
+
+async def test_a_call_made_while_the_connections_are_made_anew_is_not_lost() -> None:
+    """Closing takes a moment; a session that is begun in it must be neither forgotten nor closed."""
+    async with running() as (client, transport):
+        await client.list(PODS)
+        former = transport._session
+        assert former is not None
+        original = former.close
+
+        async def slowly() -> None:
+            await asyncio.sleep(0)
+            await client.list(PODS)
+            await original()
+
+        former.close = slowly  # type: ignore[method-assign]
+        await transport.renew()
+        assert former.closed
+        assert transport._session is not None
+        assert not transport._session.closed

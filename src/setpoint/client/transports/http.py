@@ -72,9 +72,9 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Close every connection; calls under way fail with TransportError."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        session, self._session = self._session, None  # who calls meanwhile begins a new one
+        if session is not None:
+            await session.close()
 
     def _send(self, request: Request, timeout: aiohttp.ClientTimeout) -> aiohttp.client._RequestContextManager:
         url = self._url.joinpath(request.path.lstrip("/"), encoded=True).with_query(request.query or None)
