@@ -24,7 +24,7 @@ async def greeted(server: Server, user: str) -> Connection:
 
 async def test_a_burst_is_refused_in_part_fairly_and_others_are_served(server: Server) -> None:
     """Two users ask for the same at once, one with ten times as many requests: the other's are all served."""
-    root = await server.connect()
+    root = await greeted(server, "root")
     if not FULL:  # shorter queues make the same of fewer requests
         small = {"queuing": {"queues": 8, "handSize": 1, "queueLengthLimit": 20}}
         spec = {"limited": {"nominalConcurrencyShares": 1, "borrowingLimitPercent": 0, "limitResponse": small}}

@@ -21,6 +21,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS
 from setpoint.apiserver import answers
 from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
+from setpoint.apiserver.compression import compressed
 from setpoint.apiserver.connection import (
     BODY_TIMEOUT,
     HEADER_TIMEOUT,
@@ -29,7 +30,6 @@ from setpoint.apiserver.connection import (
     STALLED_WRITE,
     Server,
     address_of,
-    compressed,
     too_large,
     too_late,
 )

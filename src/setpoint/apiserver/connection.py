@@ -8,7 +8,6 @@ since its write may already be under way.
 from __future__ import annotations
 
 import asyncio
-import gzip
 from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Protocol
 from urllib.parse import parse_qs, unquote
@@ -18,7 +17,9 @@ from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 from setpoint.apiserver import heads
 from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
+from setpoint.apiserver.compression import compressed
 from setpoint.apiserver.request import Request, Response, error_response
+from setpoint.apiserver.turns import Turns
 from setpoint.kit import logs
 
 log = logs.get_logger("apiserver.http")
@@ -30,7 +31,6 @@ BODY_TIMEOUT = 60.0  # seconds in which a body must have arrived
 LINGER = 1.0  # seconds for which a refused body is read and thrown away
 STALLED_WRITE = 60.0  # seconds after which a reader that takes nothing is cut off
 _READ_AHEAD = 256 * 1024  # bytes read while a request is worked on
-_COMPRESS_FROM = 128 * 1024  # bytes; smaller answers are not worth it, as in kube-apiserver
 _JOIN_UP_TO = 64 * 1024  # bytes; a bigger body is not copied behind its head
 
 
@@ -39,6 +39,7 @@ class Server(Protocol):
 
     connections: set[Connection]
     bodies: BodyBudget
+    turns: Turns
 
     def refusal(self, request: Request, error: StatusError) -> Response:
         """The answer to who did not prove who they are."""
@@ -68,6 +69,8 @@ class Connection(asyncio.Protocol):
         self._head: heads.Head | None = None
         self._task: asyncio.Task[None] | None = None
         self._streaming = False
+        self._queued = False
+        self._level = ""  # the priority level of its last request
         self._peer: Peer | None = None
         self._address = ""
         self._user: UserInfo | None = None  # known before the body is there
@@ -90,8 +93,9 @@ class Connection(asyncio.Protocol):
         if self._discards:
             return
         self._buffer += data
-        if self._task is None:
-            self._advance()
+        if self._task is None and not self._queued:
+            self._queued = True
+            self._server.turns.take(self._level, self._begin)
         elif len(self._buffer) > _READ_AHEAD and self._transport is not None:
             self._transport.pause_reading()
 
@@ -144,6 +148,14 @@ class Connection(asyncio.Protocol):
         self._arrived()
 
     # --- requests
+
+    def _begin(self) -> None:
+        """It is this connection's turn."""
+        self._queued = False
+        if self._task is None and self._transport is not None:
+            if len(self._buffer) > _READ_AHEAD:
+                self._transport.resume_reading()
+            self._advance()
 
     def _advance(self) -> None:
         """Begin the next request, if it is there as a whole."""
@@ -295,6 +307,7 @@ class Connection(asyncio.Protocol):
             refusal = self._server.refusal(request, error)
             return self._write(refusal, head_only=head.method == "HEAD", keep=head.keep)
         response = await self._server.handle(request)
+        self._level = response.level
         if response.stream is not None:
             return await self._stream(response, response.stream)
         response = await compressed(response, head.headers.get("accept-encoding", ""))
@@ -371,22 +384,6 @@ def address_of(transport: asyncio.BaseTransport) -> str:
 
 def _headers(response: Response) -> list[tuple[str, str]]:
     return response.all_headers() if response.warnings else [*response.headers.items()]
-
-
-async def compressed(response: Response, accepted: str) -> Response:
-    """The answer as it goes out: big bodies packed, where the client takes that."""
-    body = response.body or b""
-    if len(body) <= _COMPRESS_FROM or not _accepts_gzip(accepted) or "Content-Encoding" in response.headers:
-        return response
-    packed = await asyncio.get_running_loop().run_in_executor(None, gzip.compress, body, 1)
-    varies = ", ".join(filter(None, (response.headers.get("Vary"), "Accept-Encoding")))
-    headers = {**response.headers, "Content-Encoding": "gzip", "Vary": varies}
-    return Response(response.status, headers, packed, warnings=response.warnings)
-
-
-def _accepts_gzip(accepted: str) -> bool:
-    """Whether the word stands there by itself: kube-apiserver reads no weights."""
-    return any(word.strip() == "gzip" for word in accepted.split(","))
 
 
 def too_large() -> StatusError:

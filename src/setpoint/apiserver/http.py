@@ -20,6 +20,7 @@ from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.connection import Connection, finished
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
+from setpoint.apiserver.turns import Turns
 from setpoint.kit import tls
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class HttpServer:
     ) -> None:
         self.connections: set[Connection] = set()
         self.bodies = bounds.BodyBudget()
+        self.turns: Turns
         self.refusal = refusal
         self.limit = limit
         self._accepted: WeakSet[Connection] = WeakSet()  # those whose handshake goes on, too
@@ -85,6 +87,7 @@ class HttpServer:
         """Listen; returns the port. Raises OSError when the address is taken."""
         loop = asyncio.get_running_loop()
         self.limit = self.limit or bounds.connections()
+        self.turns = Turns(loop)
         handshake = None if context is None else _HANDSHAKE
         self._server = await loop.create_server(
             lambda: self._accept(loop), host, port, ssl=context, backlog=1024, ssl_handshake_timeout=handshake

@@ -222,7 +222,7 @@ class Pipeline:
             response = answers.error_answer(request, internal_error(info.panic), warnings)
         seconds = self.clock.monotonic() - started
         if info.flow is not None:
-            response.headers = info.flow.headers(response.headers)
+            response.headers, response.level = info.flow.headers(response.headers), info.flow.level.name
             info.flow.execution.observe(seconds)
         if self.router.names(info):
             self.measure.observe(info, response.status, seconds)

@@ -58,6 +58,8 @@ class Response(Struct):
     body: bytes | None = None
     stream: AsyncIterator[bytes] | None = None
     warnings: Sequence[str] = ()
+    #: the priority level by which flow control let the request in or refused it; empty where it did not look
+    level: str = ""
 
     def all_headers(self) -> list[tuple[str, str]]:
         """`headers` and one Warning header per warning, as they go on the wire."""
