@@ -302,3 +302,13 @@ def test_a_patched_object_is_judged_like_a_body() -> None:
     ]
     with pytest.raises(decode.DecodeError, match=r"cannot unmarshal number into Go struct field ConfigMap\.data of type string"):
         decode.check({"data": {"k": 5}}, node)
+
+
+def test_an_empty_list_of_policies_is_not_an_absent_one() -> None:
+    """Absent policies have a default, none at all are refused."""
+    node = trees.load().tree("io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler")
+    rules = {"policies": [], "selectPolicy": "Max"}
+    sent = {"spec": {"maxReplicas": 1, "behavior": {"scaleUp": rules}, "metrics": []}}
+    spec = decode.check(sent, node, empties=True).obj["spec"]
+    assert spec["behavior"]["scaleUp"]["policies"] == []
+    assert "metrics" not in spec

@@ -42,6 +42,9 @@ DISABLED = frozenset(
     }
 )
 
+#: lists that an omitted one is defaulted for and an empty one is refused: what was sent empty must be told apart until then
+TOLD_APART = frozenset({("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies")})
+
 _ZEROS: Mapping[str, Any] = {
     "string": "",
     "integer": 0,
@@ -154,7 +157,9 @@ class Plan:
                 if field.pointer or field.always:
                     self._kept.add(name)
         unknown = compiler.unknown if node.builtin else _as_it_is
-        self._operations = _Operations({name: compiler.operation(field) for name, field in fields.items()}, unknown)
+        told_apart = {name for name in fields if (node.definition, name) in TOLD_APART}
+        operations = {name: compiler.operation(field, told_apart=name in told_apart) for name, field in fields.items()}
+        self._operations = _Operations(operations, unknown)
         self._nulls = _Operations({name: compiler.of_null(field) for name, field in fields.items()}, unknown)
         written = ((name, field) for name, field in fields.items() if field.builtin and _written(field))
         self._absent = tuple((name, compiler.maker(field)) for name, field in written)
@@ -220,12 +225,12 @@ class Compiler:
         make = self.maker(node)
         return lambda _: make()
 
-    def operation(self, node: Node) -> Operation:
+    def operation(self, node: Node, *, told_apart: bool) -> Operation:
         """The work on one field's value other than null, presence included."""
         if not node.builtin:
             return _as_it_is
         inner = self._value(node)
-        if node.kind == "list" and self.empties and node.always:
+        if node.kind == "list" and self.empties and (node.always or told_apart):
             return inner
         if node.kind in {"list", "map"}:
             empty = self.of_null(node)
