@@ -104,7 +104,7 @@ class Launcher:
         self, pod: Pod, container: Container, attempt: int, environment: Mapping[str, str], around: Surroundings
     ) -> list[VolumeMount]:
         mounts = []
-        api_data = {volume.name for volume in pod.spec.volumes if is_api_data(volume)}
+        fixed = {volume.name for volume in pod.spec.volumes if is_api_data(volume) or _is_read_only(volume)}
         for mount in container.volume_mounts:
             if mount.name not in self.volumes:
                 raise config_error(f'cannot find volume "{mount.name}" to mount into container "{container.name}"')
@@ -112,7 +112,7 @@ class Launcher:
             part = expand(mount.sub_path_expr, environment) if mount.sub_path_expr else mount.sub_path
             if part:
                 source = sub_path.resolve(source, part, mount=mount.name)
-            mounts.append(VolumeMount(mount.name, source, mount.mount_path, mount.read_only or mount.name in api_data))
+            mounts.append(VolumeMount(mount.name, source, mount.mount_path, mount.read_only or mount.name in fixed))
         taken = {mount.target for mount in mounts}
         mounts.append(VolumeMount("termination-log", self._termination(container, attempt), _message_path(container)))
         if "/etc/hosts" not in taken and not pod.spec.host_network and os.path.exists("/etc/hosts"):
@@ -199,3 +199,8 @@ def _log_end(path: str) -> str:
         return ""
     lines = [line.split(" ", 3)[3] for line in raw.splitlines(keepends=True) if line.count(" ") >= 3]
     return "".join(lines[-_FALLBACK_LINES:])[-_FALLBACK_BYTES:]
+
+
+def _is_read_only(volume: Volume) -> bool:
+    """Whether the pod asks for its claim's volume only to read."""
+    return volume.persistent_volume_claim is not None and bool(volume.persistent_volume_claim.read_only)

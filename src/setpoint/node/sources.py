@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 
 from setpoint.api.machinery.resource import Resource
+from setpoint.api.machinery.status import StatusError
 from setpoint.client.client import ClientProtocol
 from setpoint.client.informer import Informer
+from setpoint.client.transport import TransportError
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 
@@ -53,6 +55,17 @@ class Sources:
             raise SourceUnavailable(f"failed to sync {resource.kind.lower()} cache: timed out waiting for the condition")
         found: T | None = watched.informer.store.get(f"{namespace}/{name}")
         return found
+
+    async def read(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
+        """The object as it is now, for what is not watched; None if there is none; raises SourceUnavailable."""
+        try:
+            return await self._client.get(resource, name, namespace)
+        except StatusError as error:
+            if error.reason == "NotFound":
+                return None
+            raise SourceUnavailable(error.message) from error
+        except TransportError as error:
+            raise SourceUnavailable(str(error)) from error
 
     def _watch(self, resource: Resource[T], namespace: str, name: str) -> _Watched:
         informer = Informer(self._client, resource, self._clock, namespace, field_selector=f"metadata.name={name}")

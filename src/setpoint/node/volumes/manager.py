@@ -12,6 +12,7 @@ from setpoint.node.sources import Sources, SourceUnavailable
 from setpoint.node.users import chosen_user
 from setpoint.node.volumes import atomic, host_path, payload
 from setpoint.node.volumes.atomic import NOBODYS, Owner
+from setpoint.node.volumes.claims import ClaimedVolumes, claim_of
 from setpoint.node.volumes.payload import DEFAULT_MODE, Payload, VolumeError
 from setpoint.node.volumes.tokens import Tokens
 
@@ -24,6 +25,7 @@ class Volumes:
     def __init__(self, sources: Sources, tokens: Tokens) -> None:
         self._sources = sources
         self._tokens = tokens
+        self._claimed = ClaimedVolumes(sources)
 
     async def prepare(self, pod: Pod, directory: str, around: Surroundings) -> Mapping[str, str]:
         """Make or refresh every volume of the pod; the host's path by volume name. Raises VolumeError."""
@@ -32,6 +34,7 @@ class Volumes:
     def forget(self, pod_uid: str) -> None:
         self._sources.release(pod_uid)
         self._tokens.forget(pod_uid)
+        self._claimed.forget(pod_uid)
 
     def next_refresh(self, pod_uid: str) -> float | None:
         return self._tokens.next_refresh(pod_uid)
@@ -42,6 +45,8 @@ class Volumes:
                 return host_path.prepare(volume.host_path.path, volume.host_path.type or "")
             if volume.empty_dir is not None:
                 return _empty(os.path.join(directory, "volumes", "empty-dir", volume.name), owner_of(pod, around))
+            if claim := claim_of(pod, volume):
+                return await self._claimed.path(pod, claim)
             folder = os.path.join(directory, "volumes", "files", volume.name)
             try:
                 files = await self._payload(pod, volume, around)
