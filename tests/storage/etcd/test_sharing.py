@@ -118,6 +118,7 @@ async def test_history_is_compacted_by_one_of_many(stores: tuple[Cache, Cache]) 
         await compactor.round()
     first = await here.create("pods/d/a", body("a"))
     await here.update("pods/d/a", body("b"))
+    assert (await there.get("pods/d/a", revision=first.revision)).value == first.value, "what it has not seen it could not keep"
     for _ in range(2):
         for compactor in compactors:
             await compactor.round()

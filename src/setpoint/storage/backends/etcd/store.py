@@ -32,6 +32,7 @@ _NUDGE_SECONDS = 0.05
 _SILENT_SECONDS = 1.0
 _HEALTH_SECONDS = 5.0
 _PROTOBUF = b"k8s\0"
+_STOPS = "the store stops"
 
 
 class EtcdStore:
@@ -83,7 +84,7 @@ class EtcdStore:
         if self._watch is not None:
             self._watch.close()
         if self._asked is not None:
-            self._asked.cancel()
+            self._asked.set_exception(Unavailable(_STOPS))
             self._asked = None
         await self._connection.close()
 
@@ -115,6 +116,7 @@ class EtcdStore:
         self._open()
         if self._asked is None:
             self._asked = asyncio.get_running_loop().create_future()
+            self._asked.add_done_callback(_heeded)
             self._ask.set()
         return await asyncio.shield(self._asked)
 
@@ -125,12 +127,14 @@ class EtcdStore:
             asked, self._asked = self._asked, None
             if asked is None:
                 continue
-            asked.add_done_callback(_heeded)
             try:
                 revision = (await self._connection.range(self._nothing())).header.revision
             except StoreError as error:
                 asked.set_exception(Unavailable(str(error)))
                 continue
+            except BaseException:  # whoever waits must not wait for ever
+                asked.set_exception(Unavailable(_STOPS))
+                raise
             self._expect()
             asked.set_result(revision)
 
