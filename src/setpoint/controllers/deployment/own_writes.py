@@ -15,6 +15,7 @@ from setpoint.client.client import ClientProtocol
 from setpoint.client.informer import Informer
 from setpoint.client.objects import key_of
 from setpoint.client.owners import is_controlled_by
+from setpoint.controllers.freshness import version
 
 _SERVER_ERROR = 500
 
@@ -60,8 +61,3 @@ class OwnWrites:
         own = [each for each in listed.items if is_controlled_by(each.metadata, deployment)]
         self._newest[key] = max((version(each.metadata.resource_version) for each in own), default=0)
         self._unknown.discard(key)
-
-
-def version(text: str) -> int:
-    """A resourceVersion as a number, for comparing versions of one collection; 0 where it is none (another server's business)."""
-    return int(text) if text.isdecimal() else 0
