@@ -20,6 +20,7 @@ from multidict import CIMultiDict
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS
 from setpoint.apiserver import answers
+from setpoint.apiserver.authentication import other_protocols
 from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
 from setpoint.apiserver.compression import compressed
 from setpoint.apiserver.connection import (
@@ -130,6 +131,8 @@ class Protocols(web.Server):
         transport = carried.transport
         peer = self._pipeline.peer_of(transport) if transport is not None else None
         user = await self._pipeline.user_of(path, headers, peer)
+        if (offered := headers.get("sec-websocket-protocol")) is not None:
+            headers["sec-websocket-protocol"] = other_protocols(offered)
         return Request(
             method=carried.method,
             path=path,

@@ -14,6 +14,7 @@ from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.http import HttpServer
 
+_TOKEN = "base64url.bearer.authorization.k8s.io.dG9rZW4"
 _STREAM = f"{METRICS}/namespaces/default/things/a/stream"
 
 
@@ -27,6 +28,7 @@ class Everybody:
 async def _echo(request: web.BaseRequest) -> web.StreamResponse:
     socket = web.WebSocketResponse(protocols=("v5.channel.k8s.io",))
     await socket.prepare(request)
+    assert "bearer" not in request.headers["Sec-WebSocket-Protocol"]
     await socket.send_str(request.headers["X-Remote-User"])
     async for message in socket:
         if message.type is aiohttp.WSMsgType.BINARY:
@@ -46,7 +48,7 @@ async def test_frames_pass_both_ways(api: Api) -> None:
     try:
         url = f"http://127.0.0.1:{port}{_STREAM}"
         async with aiohttp.ClientSession() as session:
-            async with session.ws_connect(url, protocols=("v5.channel.k8s.io",)) as socket:
+            async with session.ws_connect(url, protocols=(_TOKEN, "v5.channel.k8s.io")) as socket:
                 assert socket.protocol == "v5.channel.k8s.io"
                 assert await socket.receive_str() == "admin"
                 await socket.send_bytes(b"hello")
@@ -55,5 +57,7 @@ async def test_frames_pass_both_ways(api: Api) -> None:
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                 await session.ws_connect(f"http://127.0.0.1:{port}{METRICS}/nothing")
             assert refused.value.status == 404
+            async with session.post(url, headers={"Connection": "Upgrade", "Upgrade": "websocket"}) as answer:
+                assert answer.status == 405
     finally:
         await server.stop(0.1)

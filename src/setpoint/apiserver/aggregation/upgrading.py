@@ -25,6 +25,8 @@ async def relay(backend: Backend, server: Registration, request: Request) -> Res
 
     from setpoint.apiserver.aiohttp_carrier import Carrier
 
+    if request.method != "GET":  # a WebSocket is opened by GET, whatever right was asked for
+        return refused("unable to upgrade connection: WebSockets are opened by GET", 405)
     if request.header("upgrade").lower() != "websocket" or not isinstance(request.carrier, Carrier):
         return refused("unable to upgrade connection: only WebSockets can be passed on", 400)
     protocols = tuple(word.strip() for word in request.header("sec-websocket-protocol").split(",") if word.strip())

@@ -147,8 +147,17 @@ def websocket_token(headers: Mapping[str, str]) -> str:
         return ""
 
 
+def other_protocols(offered: str) -> str:
+    """The WebSocket protocols without the token among them, which is nobody's business from then on."""
+    words = [word.strip() for word in offered.split(",")]
+    return ", ".join(word for word in words if not word.startswith(_WEBSOCKET))
+
+
 def _authenticated(user: UserInfo) -> UserInfo:
-    """Whoever proved an identity is in `system:authenticated`, unless they are in one of the two groups already."""
-    if AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
+    """Whoever proved an identity is in `system:authenticated`, unless they are in one of the two groups already, or nobody.
+
+    Source: apiserver `authentication/group/authenticated_group_adder.go`.
+    """
+    if AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups or user.name == ANONYMOUS.name:
         return user
     return replace(user, groups=(*user.groups, AUTHENTICATED))

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from setpoint.api.machinery.user import UserInfo
+from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 
 _UID = "1.3.6.1.4.1.57683.2"  # the subject's attribute that holds the user's uid
 
@@ -68,7 +68,7 @@ def peer_of(peercert: Mapping[str, Any], der: bytes, *, users: bool = True, prox
     if not users or not name:
         return Peer(None, name, until, proxy)
     groups = [value for key, value in names if key == "organizationName"]
-    if "system:authenticated" not in groups:
+    if name != ANONYMOUS.name and not {"system:authenticated", "system:unauthenticated"}.intersection(groups):
         groups.append("system:authenticated")
     uid = next((value for key, value in names if key == _UID), "")
     extra = {"authentication.kubernetes.io/credential-id": (f"X509SHA256={hashlib.sha256(der).hexdigest()}",)}
