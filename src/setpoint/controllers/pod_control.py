@@ -20,7 +20,7 @@ from setpoint.controllers.replicaset.slow_start import slow_start
 
 
 class PodControl:
-    """Cancelled, it leaves calls of unknown outcome; what they were expected to do stays expected."""
+    """Cancelled, it leaves calls of unknown outcome; what all of them were expected to do stays expected."""
 
     def __init__(self, client: ClientProtocol, recorder: EventRecorder, expectations: Expectations) -> None:
         self._client = client
@@ -35,17 +35,15 @@ class PodControl:
         """The same; how many were made, too."""
         if not bodies:
             return 0, None
-        key, created = key_of(owner), 0
+        key = key_of(owner)
         self._expectations.expect_creations(key, len(bodies))
         left = iter(bodies)
 
         async def create_next() -> None:
             await self._create(owner, next(left))
 
-        try:
-            created, failure = await slow_start(len(bodies), create_next)
-        finally:
-            self._expectations.creation_observed(key, len(bodies) - created)
+        created, failure = await slow_start(len(bodies), create_next)
+        self._expectations.creation_observed(key, len(bodies) - created)
         return created, None if is_namespace_terminating(failure) else failure
 
     async def _create(self, owner: Any, body: Mapping[str, Any]) -> None:
@@ -76,7 +74,7 @@ class PodControl:
                 return
             self._recorder.event(owner, "Warning", "FailedDelete", f"Error deleting: {error.message}")
             raise
-        except BaseException:
+        except Exception:
             self._expectations.deletion_observed(key, meta.uid)
             raise
         self._recorder.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {meta.name}")

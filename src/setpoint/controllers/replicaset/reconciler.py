@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from setpoint.api.machinery.resource import Resource
@@ -17,11 +15,10 @@ from setpoint.client.objects import key_of
 from setpoint.client.owners import controller_of
 from setpoint.client.store import Store
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
-from setpoint.controllers.refusals import is_namespace_terminating
+from setpoint.controllers.pod_control import PodControl
 from setpoint.controllers.replicaset import plan as plans
 from setpoint.controllers.replicaset import status as statuses
 from setpoint.controllers.replicaset.plan import Observed, Plan
-from setpoint.controllers.replicaset.slow_start import slow_start
 from setpoint.controllers.replicaset.template import pod_body
 from setpoint.kit.clock import Clock
 
@@ -47,8 +44,8 @@ class ReplicaSetReconciler:
         self._clock = clock
         self._replica_sets = replica_sets
         self._pods = pods
-        self._recorder = recorder
         self._expectations = expectations
+        self._control = PodControl(client, recorder, expectations)
         self._gone: dict[str, str] = {}
         """Keys and uids of ReplicaSets that the server no longer has though the cache does."""
         self._claims = Claims(client, self.resource, core_v1.PODS)
@@ -95,56 +92,10 @@ class ReplicaSetReconciler:
         return Result(plan.requeue_after)
 
     async def _scale(self, plan: Plan) -> Exception | None:
+        owner = plan.replica_set
         if plan.create:
-            return await self._create(plan)
-        if plan.delete:
-            return await self._delete(plan)
-        return None
-
-    async def _create(self, plan: Plan) -> Exception | None:
-        key = key_of(plan.replica_set)
-        body = pod_body(plan.replica_set.spec.template, plan.replica_set, self.resource)
-        self._expectations.expect_creations(key, plan.create)
-        created = 0
-        try:
-            created, failure = await slow_start(plan.create, self._creator(plan.replica_set, body))
-        finally:
-            self._expectations.creation_observed(key, plan.create - created)
-        return None if is_namespace_terminating(failure) else failure
-
-    def _creator(self, owner: apps_v1.ReplicaSet, body: dict[str, Any]) -> Callable[[], Any]:
-        async def create() -> None:
-            try:
-                pod = await self._client.create(core_v1.PODS, body, owner.metadata.namespace)
-            except StatusError as error:
-                if not is_namespace_terminating(error):
-                    self._recorder.event(owner, "Warning", "FailedCreate", f"Error creating: {error.message}")
-                raise
-            self._recorder.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {pod.metadata.name}")
-
-        return create
-
-    async def _delete(self, plan: Plan) -> Exception | None:
-        key = key_of(plan.replica_set)
-        self._expectations.expect_deletions(key, [pod.metadata.uid for pod in plan.delete])
-        outcomes = await asyncio.gather(
-            *(self._delete_one(key, plan.replica_set, pod) for pod in plan.delete), return_exceptions=True
-        )
-        return next((outcome for outcome in outcomes if isinstance(outcome, Exception)), None)
-
-    async def _delete_one(self, key: str, owner: apps_v1.ReplicaSet, pod: core_v1.Pod) -> None:
-        try:
-            await self._client.delete(core_v1.PODS, pod.metadata.name, pod.metadata.namespace, uid=pod.metadata.uid)
-        except StatusError as error:
-            self._expectations.deletion_observed(key, pod.metadata.uid)
-            if error.reason == "NotFound":
-                return
-            self._recorder.event(owner, "Warning", "FailedDelete", f"Error deleting: {error.message}")
-            raise
-        except BaseException:
-            self._expectations.deletion_observed(key, pod.metadata.uid)
-            raise
-        self._recorder.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+            return await self._control.create(owner, [pod_body(owner.spec.template, owner, self.resource)] * plan.create)
+        return await self._control.delete(owner, plan.delete)
 
     async def _update_status(self, plan: Plan, failure: Exception | None) -> None:
         cause = None
