@@ -26,6 +26,8 @@ _JUDGED = 8192  # bytes of a first line that are looked at before its head is wh
 _SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
 #: prefixes of headers of which every value counts, in Request joined by line breaks, which no value holds
 REPEATED = ("impersonate-", "x-remote-")
+#: the header that no two answers share; where there is one, it is the first
+UNIQUE = "Audit-Id"
 _TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*")  # ASCII, its escapes sound
 _names: dict[bytes, str] = {}
 _MAX_NAMES, _LONGEST_NAME = 500, 64
@@ -109,7 +111,10 @@ def answer(status: int, headers: Iterable[tuple[str, str]], length: int | None, 
     if status in (204, 304):
         size = b""
     close = b"" if keep else b"Connection: close\r\n"
-    return b"%b%b%bDate: %b\r\n\r\n" % (_fixed(status, tuple(headers)), size, close, _date(int(time.time())))
+    fixed, own = tuple(headers), b""
+    if fixed and fixed[0][0] == UNIQUE:
+        own, fixed = f"{UNIQUE}: {_one_line(fixed[0][1])}\r\n".encode("utf-8", "surrogateescape"), fixed[1:]
+    return b"%b%b%b%bDate: %b\r\n\r\n" % (_fixed(status, fixed), own, size, close, _date(int(time.time())))
 
 
 @lru_cache(maxsize=512)
