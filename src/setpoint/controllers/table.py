@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from setpoint.api.types import apps_v1, autoscaling_v2, batch_v1, core_v1
+from setpoint.api.types import apps_v1, autoscaling_v2, batch_v1, core_v1, networking_v1
 from setpoint.controllers import (
     cluster_role_aggregation,
     disruption_budget,
@@ -76,6 +76,7 @@ _LAZY = (
         recorder="horizontal-pod-autoscaler",
     ),
     lazy("job-controller", "job.controller", (batch_v1.JOBS, always), (core_v1.PODS, _is_tracked)),
+    lazy("service-cidr-controller", "service_cidrs", (networking_v1.SERVICECIDRS, always)),
     lazy("statefulset-controller", "statefulset.controller", (apps_v1.STATEFULSETS, always)),
     lazy("ttl-after-finished-controller", "ttl_after_finished", (batch_v1.JOBS, always)),
 )

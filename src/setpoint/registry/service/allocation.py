@@ -29,6 +29,7 @@ from setpoint.registry.strategy import Context, Object
 from setpoint.storage.protocol import Conflict, Encoded, Exists, NotFound, Store
 
 ADDRESSES = "ipaddresses.networking.k8s.io"
+RANGES = "servicecidrs.networking.k8s.io"
 PORTS = "servicenodeports"
 TAKEN_ADDRESS = "provided IP is already allocated"
 TAKEN_PORT = "provided port is already allocated"
@@ -36,6 +37,7 @@ _ATTEMPTS = 64
 _REPAIR_SECONDS = 180.0
 _MANAGED = b'"ipaddress.kubernetes.io/managed-by":"ipallocator.k8s.io"'
 
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 End = Callable[..., Awaitable[None]]
 
 
@@ -140,34 +142,40 @@ class ServiceAllocator:
         if needs.is_headless(spec) or before:
             return
         asked = spec.get("clusterIP", "")
+        networks = await self._networks()
         if asked:
-            problem = self._out_of_range(asked)
+            problem = _out_of_range(asked, networks)
             if not problem and not await self._hold_address(holding, asked):
                 problem = TAKEN_ADDRESS
             if problem:
                 why = f"failed to allocate IP {asked}: {problem}"
                 raise _refused(holding.service, invalid("spec.clusterIPs", spec.get("clusterIPs") or [asked], why))
             return
-        address = await self._next_address(holding)
+        address = await self._next_address(holding, networks)
         spec["clusterIP"], spec["clusterIPs"] = address, [address]
 
-    def _out_of_range(self, address: str) -> str:
-        parsed = formats.parse_ip(address)
-        if parsed is None or parsed not in self._network:
-            return "the provided network does not match the current range"
-        if parsed in {self._network.network_address, self._network.broadcast_address}:
-            return "the provided IP is not in the valid range"
-        return ""
+    async def _networks(self) -> list[_Network]:
+        """The ranges to allocate from: the server's own, unless it goes, and those of other ServiceCIDRs that are ready."""
+        own, found = [self._network], []
+        for record in (await self._store.list(f"{RANGES}/")).records:
+            cidr = orjson.loads(record.value)
+            networks = [network for text in cidr["spec"]["cidrs"] if (network := formats.parse_cidr(text)) is not None]
+            if "deletionTimestamp" in cidr["metadata"]:
+                own = [network for network in own if network not in networks]
+            elif _is_ready(cidr):
+                found += [network for network in networks if network.version == self._network.version and network not in own]
+        return own + found
 
-    async def _next_address(self, holding: _Holding) -> str:
-        """A random free address; the first part of the range is left for those that users choose."""
-        size = self._network.num_addresses
-        reserved = min(max(16, size // 16), 256) if size > 32 else 0
-        for low, high in ((reserved + 1, size - 2), (1, reserved)):
-            for offset in self._tries(low, high):
-                address = str(self._network[offset])
-                if await self._hold_address(holding, address):
-                    return address
+    async def _next_address(self, holding: _Holding, networks: list[_Network]) -> str:
+        """A random free address; the first part of each range is left for those that users choose."""
+        for network in networks:
+            size = network.num_addresses
+            reserved = min(max(16, size // 16), 256) if size > 32 else 0
+            for low, high in ((reserved + 1, size - 2), (1, reserved)):
+                for offset in self._tries(low, high):
+                    address = str(network[offset])
+                    if await self._hold_address(holding, address):
+                        return address
         raise internal_error("failed to allocate a serviceIP: range is full")
 
     def _tries(self, low: int, high: int) -> list[int]:
@@ -275,6 +283,21 @@ class ServiceAllocator:
             spec["healthCheckNodePort"] = await self._next_port(holding)
         elif asked != before:
             await self._asked_port(holding, "spec.healthCheckNodePort", asked)
+
+
+def _out_of_range(address: str, networks: list[_Network]) -> str:
+    parsed = formats.parse_ip(address)
+    network = next((each for each in networks if parsed is not None and parsed in each), None)
+    if network is None:
+        return "the provided network does not match the current range"
+    if parsed in {network.network_address, network.broadcast_address}:
+        return "the provided IP is not in the valid range"
+    return ""
+
+
+def _is_ready(cidr: Mapping[str, Any]) -> bool:
+    conditions = (cidr.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
 
 
 def _addresses(spec: Mapping[str, Any]) -> list[str]:
