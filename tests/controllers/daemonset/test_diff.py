@@ -11,7 +11,8 @@ from setpoint.client.owners import controller_reference
 from setpoint.controllers import history
 from setpoint.controllers.daemonset.diff import diff
 from setpoint.controllers.daemonset.nodes import should_run, tolerations
-from setpoint.controllers.daemonset.plan import CreateRevision, Observed, Plan
+from setpoint.controllers.daemonset.plan import Observed, Plan
+from setpoint.controllers.revision_control import CreateRevision
 from setpoint.kit.clock import rfc3339
 from setpoint.testing.objects import LABELS, NOW, metadata, template
 

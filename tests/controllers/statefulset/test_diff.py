@@ -8,8 +8,9 @@ import msgspec
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.client.owners import controller_reference
 from setpoint.controllers import history
+from setpoint.controllers.revision_control import CreateRevision, Renumber
 from setpoint.controllers.statefulset.diff import diff
-from setpoint.controllers.statefulset.plan import CreatePod, CreateRevision, DeletePod, Observed, Plan, Renumber, UpdatePod
+from setpoint.controllers.statefulset.plan import CreatePod, DeletePod, Observed, Plan, UpdatePod
 from setpoint.kit.clock import rfc3339
 from setpoint.testing.objects import LABELS, NOW, metadata, template
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from setpoint.api.types import apps_v1, core_v1
+from setpoint.controllers import revision_control
 
 
 class Observed(Struct, frozen=True):
@@ -33,19 +33,6 @@ class Event(Struct, frozen=True):
     message: str
 
 
-class CreateRevision(Struct, frozen=True):
-    """Write a new version of the template down."""
-
-    body: Mapping[str, Any]
-
-
-class Renumber(Struct, frozen=True):
-    """A former version is the newest again."""
-
-    revision: apps_v1.ControllerRevision
-    number: int
-
-
 class Plan(Struct, frozen=True):
     """`create` are names of nodes. `failed` are nodes whose failed pods go now: their next failure waits longer."""
 
@@ -56,7 +43,7 @@ class Plan(Struct, frozen=True):
     release: tuple[core_v1.Pod, ...] = ()
     adopt_revisions: tuple[apps_v1.ControllerRevision, ...] = ()
     release_revisions: tuple[apps_v1.ControllerRevision, ...] = ()
-    revision: CreateRevision | Renumber | None = None
+    revision: revision_control.Step | None = None
     events: tuple[Event, ...] = ()
     failed: tuple[str, ...] = ()
     create: tuple[str, ...] = ()

@@ -15,18 +15,18 @@ from setpoint.client.expectations import Expectations
 from setpoint.client.objects import key_of
 from setpoint.client.owners import is_controlled_by
 from setpoint.client.store import Store
-from setpoint.controllers import history
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
 from setpoint.controllers.daemonset import diff as decision
 from setpoint.controllers.daemonset import status
 from setpoint.controllers.daemonset.failures import Failures
 from setpoint.controllers.daemonset.nodes import tolerations
-from setpoint.controllers.daemonset.plan import CreateRevision, Observed, Plan, Renumber
+from setpoint.controllers.daemonset.plan import Observed, Plan
 from setpoint.controllers.daemonset.versions import GENERATION, GENERATION_LABEL
 from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.history import REVISION_LABEL
 from setpoint.controllers.pod_control import PodControl
 from setpoint.controllers.replicaset.template import pod_body
+from setpoint.controllers.revision_control import RevisionControl, Step
 from setpoint.kit.clock import Clock
 
 
@@ -48,13 +48,14 @@ class DaemonSetReconciler:
         self._clock = clock
         self._daemon_sets = daemon_sets
         self._pods = pods
-        self._revisions = revisions
+        self._revision_store = revisions
         self._nodes = nodes
         self._recorder = recorder
         self._expectations = expectations
         self._control = PodControl(client, recorder, expectations)
         self._failures = Failures(clock)
         self._fresh = Freshness()
+        self._revisions = RevisionControl(client)
         self._pod_claims = Claims(client, apps_v1.DAEMONSETS, core_v1.PODS)
         self._revision_claims = Claims(client, apps_v1.DAEMONSETS, apps_v1.CONTROLLERREVISIONS)
 
@@ -71,7 +72,7 @@ class DaemonSetReconciler:
         meta = daemon_set.metadata
         values = (meta.uid, orphans_of(meta.namespace))
         pods = [pod for value in values for pod in self._pods.by_index(BY_CONTROLLER, value)]
-        revisions = [each for value in values for each in self._revisions.by_index(BY_CONTROLLER, value)]
+        revisions = [each for value in values for each in self._revision_store.by_index(BY_CONTROLLER, value)]
         nodes = sorted(self._nodes.list(), key=lambda node: node.metadata.name)
         return Observed(daemon_set, pods, revisions, nodes, self._failures.waits(key), trusted, self._clock.now())
 
@@ -95,7 +96,7 @@ class DaemonSetReconciler:
         if plan.status != owner.status:
             await self._write_status(owner, plan.status)
         for revision in plan.forget:
-            await self._forget(revision)
+            await self._revisions.forget(revision)
         if (failure := created or deleted) is not None:
             raise failure
         return Result(plan.requeue_after)
@@ -116,36 +117,17 @@ class DaemonSetReconciler:
         body["spec"]["affinity"] = affinity
         return body
 
-    # -- revisions
-
-    async def _write_revision(self, owner: apps_v1.DaemonSet, step: CreateRevision | Renumber) -> bool:
+    async def _write_revision(self, owner: apps_v1.DaemonSet, step: Step) -> bool:
         """False if the name was taken by another version: the next attempt counts the collision in."""
-        if isinstance(step, Renumber):
-            meta = step.revision.metadata
-            patch = {"metadata": {"resourceVersion": meta.resource_version}, "revision": step.number}
-            await self._client.patch(apps_v1.CONTROLLERREVISIONS, meta.name, patch, meta.namespace)
-            return True
-        namespace, name = owner.metadata.namespace, step.body["metadata"]["name"]
-        try:
-            await self._client.create(apps_v1.CONTROLLERREVISIONS, step.body, namespace)
-        except StatusError as error:
-            if error.reason != "AlreadyExists":
-                raise
-            there = await self._client.get(apps_v1.CONTROLLERREVISIONS, name, namespace)
-            if history.same_data(there.data, step.body["data"]) and is_controlled_by(there.metadata, owner):
-                return True
-            collisions = (owner.status.collision_count or 0) + 1
-            await self._write_status(owner, msgspec.structs.replace(owner.status, collision_count=collisions))
-            return False
-        return True
 
-    async def _forget(self, revision: apps_v1.ControllerRevision) -> None:
-        meta = revision.metadata
-        try:
-            await self._client.delete(apps_v1.CONTROLLERREVISIONS, meta.name, meta.namespace, uid=meta.uid)
-        except StatusError as error:
-            if error.reason != "NotFound":
-                raise
+        def is_ours(there: apps_v1.ControllerRevision) -> bool:
+            return is_controlled_by(there.metadata, owner)
+
+        if await self._revisions.write(owner.metadata.namespace, step, is_ours):
+            return True
+        collisions = (owner.status.collision_count or 0) + 1
+        await self._write_status(owner, msgspec.structs.replace(owner.status, collision_count=collisions))
+        return False
 
     async def _write_status(self, owner: apps_v1.DaemonSet, new: apps_v1.DaemonSetStatus) -> None:
         meta = owner.metadata

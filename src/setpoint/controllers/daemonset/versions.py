@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers import history
-from setpoint.controllers.daemonset.plan import CreateRevision, Renumber
 from setpoint.controllers.history import REVISION_LABEL, Revision
+from setpoint.controllers.revision_control import CreateRevision, Renumber, Step
 from setpoint.controllers.template_hash import template_hash
 
 GENERATION = "deprecated.daemonset.template.generation"
@@ -21,7 +21,7 @@ class Versions(Struct, frozen=True):
 
     hash: str
     old: tuple[Revision, ...]
-    step: CreateRevision | Renumber | None = None
+    step: Step | None = None
     duplicates: tuple[Revision, ...] = ()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from setpoint.api.types import apps_v1, core_v1
+from setpoint.controllers import revision_control
 
 Claims = Mapping[str, core_v1.PersistentVolumeClaim]
 
@@ -20,19 +21,6 @@ class Observed(Struct, frozen=True):
     revisions: Sequence[apps_v1.ControllerRevision]
     claims: Claims
     now: float
-
-
-class CreateRevision(Struct, frozen=True):
-    """Write a new version of the template down."""
-
-    body: Mapping[str, Any]
-
-
-class Renumber(Struct, frozen=True):
-    """A former version is the newest again."""
-
-    revision: apps_v1.ControllerRevision
-    number: int
 
 
 class Storage(Struct, frozen=True):
@@ -63,7 +51,7 @@ class DeletePod(Struct, frozen=True):
 
 
 class UpdatePod(Struct, frozen=True):
-    """Make the pod what it should be; `patch` None: its claims only. `told` says whether an event tells of it."""
+    """Make the pod what it should be, and tell of it; `patch` None: its claims only, without a word."""
 
     pod: core_v1.Pod
     storage: Storage
@@ -81,7 +69,7 @@ class Plan(Struct, frozen=True):
     adopt: tuple[core_v1.Pod, ...] = ()
     release: tuple[core_v1.Pod, ...] = ()
     adopt_revisions: tuple[apps_v1.ControllerRevision, ...] = ()
-    revision: CreateRevision | Renumber | None = None
+    revision: revision_control.Step | None = None
     stages: tuple[tuple[Step, ...], ...] = ()
     forget: tuple[apps_v1.ControllerRevision, ...] = ()
     requeue_after: float | None = None

@@ -14,21 +14,19 @@ from setpoint.client.controller import Result
 from setpoint.client.events import EventRecorder
 from setpoint.client.objects import key
 from setpoint.client.store import Store
-from setpoint.controllers import history
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
 from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.refusals import is_namespace_terminating
 from setpoint.controllers.replicaset.slow_start import slow_start
+from setpoint.controllers.revision_control import RevisionControl
 from setpoint.controllers.statefulset import diff as decision
 from setpoint.controllers.statefulset import status
 from setpoint.controllers.statefulset.identity import claim_name, ordinal_of, ordinals
 from setpoint.controllers.statefulset.plan import (
     CreatePod,
-    CreateRevision,
     DeletePod,
     Observed,
     Plan,
-    Renumber,
     Step,
     Storage,
     UpdatePod,
@@ -60,10 +58,11 @@ class StatefulSetReconciler:
         self._clock = clock
         self._stateful_sets = stateful_sets
         self._pods = pods
-        self._revisions = revisions
+        self._revision_store = revisions
         self._claims_store = claims
         self._recorder = recorder
         self._fresh = Freshness()
+        self._revisions = RevisionControl(client)
         self._pod_claims = Claims(client, apps_v1.STATEFULSETS, core_v1.PODS)
         self._revision_claims = Claims(client, apps_v1.STATEFULSETS, apps_v1.CONTROLLERREVISIONS)
 
@@ -76,7 +75,7 @@ class StatefulSetReconciler:
             return None
         meta = stateful_set.metadata
         pods = self._pods.by_index(BY_CONTROLLER, meta.uid) + self._pods.by_index(BY_CONTROLLER, orphans_of(meta.namespace))
-        own, orphans = (self._revisions.by_index(BY_CONTROLLER, value) for value in (meta.uid, orphans_of(meta.namespace)))
+        own, orphans = (self._revision_store.by_index(BY_CONTROLLER, value) for value in (meta.uid, orphans_of(meta.namespace)))
         return Observed(stateful_set, pods, own + orphans, self._claims(stateful_set, pods), self._clock.now())
 
     def _claims(self, stateful_set: apps_v1.StatefulSet, pods: list[core_v1.Pod]) -> dict[str, core_v1.PersistentVolumeClaim]:
@@ -98,47 +97,21 @@ class StatefulSetReconciler:
         adopted = await self._revision_claims.settle(owner, plan.adopt_revisions, ())
         if not (await self._pod_claims.settle(owner, plan.adopt, plan.release) and adopted):
             return Result(requeue_after=0.1)
-        if plan.revision is not None and not await self._write_revision(owner, plan.revision):
+        if plan.revision is not None and not await self._revisions.write(owner.metadata.namespace, plan.revision):
+            await self._count_collision(owner)
             return Result(requeue_after=0.1)
         failure = await self._run(plan)
         if plan.status != owner.status:
             await self._write_status(owner, plan.status)
         for revision in plan.forget:
-            await self._forget(revision)
+            await self._revisions.forget(revision)
         if failure is not None and not is_namespace_terminating(failure):
             raise failure
         return Result(plan.requeue_after)
 
-    # -- revisions
-
-    async def _write_revision(self, owner: apps_v1.StatefulSet, step: CreateRevision | Renumber) -> bool:
-        """False if the name was taken by another version: the next attempt counts the collision in."""
-        if isinstance(step, Renumber):
-            meta = step.revision.metadata
-            patch = {"metadata": {"resourceVersion": meta.resource_version}, "revision": step.number}
-            await self._client.patch(apps_v1.CONTROLLERREVISIONS, meta.name, patch, meta.namespace)
-            return True
-        namespace, name = owner.metadata.namespace, step.body["metadata"]["name"]
-        try:
-            await self._client.create(apps_v1.CONTROLLERREVISIONS, step.body, namespace)
-        except StatusError as error:
-            if error.reason != "AlreadyExists":
-                raise
-            there = await self._client.get(apps_v1.CONTROLLERREVISIONS, name, namespace)
-            if history.same_data(there.data, step.body["data"]):
-                return True
-            collisions = (owner.status.collision_count or 0) + 1
-            await self._write_status(owner, msgspec.structs.replace(owner.status, collision_count=collisions))
-            return False
-        return True
-
-    async def _forget(self, revision: apps_v1.ControllerRevision) -> None:
-        meta = revision.metadata
-        try:
-            await self._client.delete(apps_v1.CONTROLLERREVISIONS, meta.name, meta.namespace, uid=meta.uid)
-        except StatusError as error:
-            if error.reason != "NotFound":
-                raise
+    async def _count_collision(self, owner: apps_v1.StatefulSet) -> None:
+        collisions = (owner.status.collision_count or 0) + 1
+        await self._write_status(owner, msgspec.structs.replace(owner.status, collision_count=collisions))
 
     # -- pods
 
@@ -186,7 +159,9 @@ class StatefulSetReconciler:
             await self._make_claims(owner, meta.name, step.storage)
             await self._own_claims(owner, step.storage)
             if step.patch is not None:
-                await self._client.patch(core_v1.PODS, meta.name, step.patch, meta.namespace)
+                observed = {"uid": meta.uid, "resourceVersion": meta.resource_version}  # volumes replace those seen there
+                patch = {**step.patch, "metadata": {**step.patch.get("metadata", {}), **observed}}
+                await self._client.patch(core_v1.PODS, meta.name, patch, meta.namespace)
         except StatusError as error:
             if step.patch is not None:
                 self._tell_of_pod(owner, "update", meta.name, error)

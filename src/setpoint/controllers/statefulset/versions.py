@@ -12,8 +12,8 @@ from msgspec import Struct
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers import history
 from setpoint.controllers.history import Revision
+from setpoint.controllers.revision_control import CreateRevision, Renumber, Step
 from setpoint.controllers.statefulset.identity import replicas, revision_of, start
-from setpoint.controllers.statefulset.plan import CreateRevision, Renumber
 
 
 class Versions(Struct, frozen=True):
@@ -22,14 +22,14 @@ class Versions(Struct, frozen=True):
     current: str
     update: str
     current_template: core_v1.PodTemplateSpec
-    step: CreateRevision | Renumber | None = None
+    step: Step | None = None
 
 
 def choose(stateful_set: apps_v1.StatefulSet, revisions: Sequence[Revision]) -> Versions:
     """`revisions` oldest first. A set that has no current revision yet begins with the update revision."""
     data = history.template_patch(stateful_set.spec.template)
     equal = [each for each in revisions if history.same_data(each.data, data)]
-    step: CreateRevision | Renumber | None = None
+    step: Step | None = None
     if not equal:
         hash_ = history.revision_hash(data, stateful_set.status.collision_count or 0)
         update = history.revision_name(stateful_set.metadata.name, hash_)
