@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import stat
 from pathlib import Path
 
@@ -142,3 +143,24 @@ async def test_what_save_refuses(directory: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no snapshot"):
         verify(tmp_path / "nowhere")
     assert (tmp_path / "snapshot").read_text() == "mine"
+
+
+async def test_a_restore_for_which_the_disk_has_no_room_leaves_the_store_as_it_was(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await filled(directory)
+    await store.close()
+    save(directory, tmp_path / "snapshot")
+
+    def full(_: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = names(directory)
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="No space left"):
+        patch.setattr("setpoint.storage.backends.sqlite_snapshot._sync", full)
+        restore(tmp_path / "snapshot", directory, force=True)
+    assert names(directory) == before
+    store = store_in(directory)
+    await store.open()
+    assert await store.count("pods/") == 2
+    await store.close()

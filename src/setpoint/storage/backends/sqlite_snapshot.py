@@ -104,10 +104,8 @@ def restore(file: Path, directory: Path, *, force: bool = False, bump: int = BUM
     files = StoreFiles(directory)
     try:
         files.hold()
-        if any(path.exists() for path in _parts(files)):
-            if not force:
-                raise StoreError(f"there is a store in {directory}; --force replaces it and keeps the old files beside it")
-            _set_aside(files)
+        if not force and any(path.exists() for path in _parts(files)):
+            raise StoreError(f"there is a store in {directory}; --force replaces it and keeps the old files beside it")
         with _explained(directory):
             _fill(file, files, found.revision + bump)
         files.remember_use()
@@ -119,6 +117,7 @@ def restore(file: Path, directory: Path, *, force: bool = False, bump: int = BUM
 
 
 def _fill(file: Path, files: StoreFiles, floor: int) -> None:
+    """What was there goes aside only when what replaces it is whole on the disk."""
     fresh = files.beside(".restored")
     with _private(fresh):
         with closing(_reader(file)) as source, closing(sqlite3.connect(fresh)) as target:
@@ -127,6 +126,7 @@ def _fill(file: Path, files: StoreFiles, floor: int) -> None:
                 target.execute("DROP TABLE snapshot")
                 target.execute("UPDATE history SET floor = max(floor, ?)", (floor,))
         _sync(fresh)
+        _set_aside(files)
         fresh.rename(files.database)
         _sync(files.directory)
 
