@@ -156,9 +156,10 @@ async def test_a_restore_for_which_the_disk_has_no_room_leaves_the_store_as_it_w
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = names(directory)
-    with monkeypatch.context() as patch, pytest.raises(StoreError, match="No space left"):
+    with monkeypatch.context() as patch:
         patch.setattr("setpoint.storage.backends.sqlite_snapshot._sync", full)
-        restore(tmp_path / "snapshot", directory, force=True)
+        with pytest.raises(StoreError, match="No space left"):
+            restore(tmp_path / "snapshot", directory, force=True)
     assert names(directory) == before
     store = store_in(directory)
     await store.open()

@@ -49,3 +49,19 @@ async def test_a_store_is_closed_while_a_checkpoint_is_under_way(tmp_path: Path,
         await store.create(f"pods/d/{round_}", lambda _: Encoded(b"{}"))
         await store.close()
     assert not any(thread.name == "storage-checkpoint" for thread in threading.enumerate())
+
+
+async def test_writes_go_on_where_the_system_has_no_thread_for_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NoThread(threading.Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    store = sqlite_store(tmp_path, RealClock())
+    await store.open()
+    monkeypatch.setattr(sqlite_checkpoints, "EVERY", 1)
+    monkeypatch.setattr(sqlite_checkpoints, "Thread", NoThread)
+    for number in range(3):
+        await store.create(f"pods/d/{number}", lambda _: Encoded(b"{}"))
+    await store.close()

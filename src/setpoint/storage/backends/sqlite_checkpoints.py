@@ -46,8 +46,13 @@ class Checkpoints:
         self._pages += pages
         if self._pages >= EVERY and self._thread is None:
             self._pages = 0
-            self._thread = Thread(target=self._copy, name="storage-checkpoint", daemon=True)
-            self._thread.start()
+            thread = Thread(target=self._copy, name="storage-checkpoint", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # the system has no thread for us now; the writer's must not end of that
+                log.warning("a checkpoint failed", error=str(error))
+                return
+            self._thread = thread
 
     def stop(self) -> None:
         """Wait for a checkpoint that is under way, before the writer's connection is closed."""
