@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from setpoint.api.types import apps_v1, autoscaling_v2, batch_v1, core_v1, networking_v1
+from setpoint.api.types import apps_v1, autoscaling_v2, batch_v1, core_v1, networking_v1, storage_v1
 from setpoint.controllers import (
     cluster_role_aggregation,
     disruption_budget,
@@ -79,6 +79,11 @@ _LAZY = (
     lazy("service-cidr-controller", "service_cidrs", (networking_v1.SERVICECIDRS, always)),
     lazy("statefulset-controller", "statefulset.controller", (apps_v1.STATEFULSETS, always)),
     lazy("ttl-after-finished-controller", "ttl_after_finished", (batch_v1.JOBS, always)),
+    lazy(
+        "volumeattributesclass-protection-controller",
+        "attributes_class_protection",
+        (storage_v1.VOLUMEATTRIBUTESCLASSES, always),
+    ),
 )
 
 _PROVISIONER = lazy(
