@@ -24,6 +24,9 @@ _WHOLE: Mapping[str, Resource[Any]] = {"pods": PODS, "services": SERVICES, "pers
 _PAGE = 500
 
 
+_Known = dict[tuple[str, str], Amounts]
+
+
 class Observed(Struct, frozen=True):
     """A quota as the server has it now, and what is used under each of its names."""
 
@@ -46,10 +49,12 @@ class QuotaReconciler:
         self._clock = clock
         self._quotas = quotas
         self._discovered = Discovered(())
+        self._known: dict[str, tuple[Any, _Known]] = {}
 
     async def observe(self, key: str) -> Observed | None:
         cached = self._quotas.get(key)
         if cached is None:
+            self._known.pop(key, None)
             return None
         meta = cached.metadata
         # the controller's role lets it list quotas, not get them
@@ -57,22 +62,37 @@ class QuotaReconciler:
         if not found.items:
             return None
         present = found.items[0]
-        return Observed(present, await self._count(present))
+        return Observed(present, await self._count(key, present))
 
-    async def _count(self, present: ResourceQuota) -> dict[str, str]:
+    async def _count(self, key: str, present: ResourceQuota) -> dict[str, str]:
+        """What is used under each name. What one object uses is worked out once for each of its versions."""
         hard = list(present.spec.hard or {})
         spec = msgspec.to_builtins(present.spec)
+        before = self._known.get(key)
+        known = before[1] if before is not None and before[0] == spec else {}
         total: Amounts = dict.fromkeys(hard, quantity.ZERO)
+        fresh: _Known = {}
         for resource in sorted({quota.counted_resource(name) for name in hard} - {""}):
-            for obj in await self._list(resource, present.metadata.namespace):
-                if not quota.in_scope(spec, resource, obj):
-                    continue
-                used = quota.usage(resource, obj, self._clock.now())
-                total = quota.add(total, {name: value for name, value in used.items() if name in total})
+            for item in await self._list(resource, present.metadata.namespace):
+                uid, version, is_going = _identity(item)
+                used = known.get((uid, version))
+                if used is None:
+                    used = self._usage(resource, spec, msgspec.to_builtins(item), total)
+                if not is_going:  # one that is being deleted uses nothing from some moment on
+                    fresh[uid, version] = used
+                for name, value in used.items():
+                    total[name] += value
+        self._known[key] = (spec, fresh)
         return {name: str(total[name]) for name in hard}
 
+    def _usage(self, resource: str, spec: Mapping[str, Any], obj: Any, names: Amounts) -> Amounts:
+        if not quota.in_scope(spec, resource, obj):
+            return {}
+        used = quota.usage(resource, obj, self._clock.now())
+        return {name: value for name, value in used.items() if name in names}
+
     async def _list(self, name: str, namespace: str) -> list[Any]:
-        """All objects of a resource in the namespace, as plain JSON; nothing where there is no such resource."""
+        """All objects of a resource in the namespace; nothing where there is no such resource."""
         resource = _WHOLE.get(name) or await self.resource(name)
         if resource is None:
             return []
@@ -80,7 +100,7 @@ class QuotaReconciler:
         token = ""
         while True:
             page = await self._client.list(resource, namespace, limit=_PAGE, continue_token=token)
-            out += [msgspec.to_builtins(item) for item in page.items]
+            out += page.items
             token = page.continue_token
             if not token:
                 return out
@@ -115,3 +135,11 @@ class QuotaReconciler:
             if error.reason != "NotFound":
                 raise
         return None
+
+
+def _identity(obj: Any) -> tuple[str, str, bool]:
+    """Uid, version, and whether it is being deleted; of a Struct or of plain JSON."""
+    if isinstance(obj, Mapping):
+        meta = obj["metadata"]
+        return meta["uid"], meta["resourceVersion"], bool(meta.get("deletionTimestamp"))
+    return obj.metadata.uid, obj.metadata.resource_version, bool(obj.metadata.deletion_timestamp)
