@@ -39,6 +39,7 @@ _LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 _CLOSED_EARLY = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
 #: how an event begins, by its level
 _HEADS = tuple(f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","auditID":'.encode() for level in LEVELS)
+_DELETES = ("delete", "deletecollection")
 _STATUS_FIELDS = ("status", "message", "reason", "details")
 _DECISION, _REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
 
@@ -213,6 +214,9 @@ class _Record:
 
     def _take_answer(self, response: Response) -> None:
         found, info = self.answer, self._info
+        if response.status < 400 and self._verdict.level < REQUEST and info.verb not in _DELETES and not info.panic:
+            found["responseStatus"] = _plain_status(response.status)
+            return
         status: dict[str, Any] = {"metadata": {}}
         if info.panic:
             message = f"APIServer panic'd: {info.panic}"
@@ -222,7 +226,7 @@ class _Record:
             return
         answer = None
         whole = self._verdict.level >= REQUEST_RESPONSE and info.is_resource
-        if (whole or response.status >= 400 or info.verb in ("delete", "deletecollection")) and response.body:
+        if (whole or response.status >= 400 or info.verb in _DELETES) and response.body:
             answer = _answer_object(response)
         if isinstance(answer, dict) and answer.get("kind") == "Status":
             status |= {field: answer[field] for field in _STATUS_FIELDS if answer.get(field)}
@@ -281,18 +285,24 @@ def _parts(obj: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _reference(info: RequestInfo) -> dict[str, str]:
-    """What is asked for; in the order in which Kubernetes writes it, but for what the body adds."""
-    found = {
-        "resource": info.resource,
-        "namespace": info.namespace,
-        "name": info.name,
-        "uid": "",
-        "apiGroup": info.group,
-        "apiVersion": info.version,
-        "resourceVersion": "",
-        "subresource": info.subresource,
-    }
-    return {name: value for name, value in found.items() if value}
+    """What is asked for, as far as the path says it."""
+    found = {"resource": info.resource}
+    if info.namespace:
+        found["namespace"] = info.namespace
+    if info.name:
+        found["name"] = info.name
+    if info.group:
+        found["apiGroup"] = info.group
+    if info.version:
+        found["apiVersion"] = info.version
+    if info.subresource:
+        found["subresource"] = info.subresource
+    return found
+
+
+@lru_cache(maxsize=64)
+def _plain_status(code: int) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps({"metadata": {}, "code": code}))
 
 
 def _user(user: UserInfo) -> orjson.Fragment:
@@ -308,8 +318,8 @@ def _user_json(name: str, uid: str, groups: tuple[str, ...], extra: tuple[tuple[
 
 def _stamp(now: float) -> str:
     """`metav1.MicroTime`, whose seconds are written once each."""
-    micro = round(now * 1_000_000)
-    return f"{_second(micro // 1_000_000)}.{micro % 1_000_000:06}Z"
+    second, micro = divmod(round(now * 1_000_000), 1_000_000)
+    return f"{_second(second)}.{micro:06}Z"
 
 
 @lru_cache(maxsize=4)
