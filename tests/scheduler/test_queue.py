@@ -190,3 +190,18 @@ def test_gated_pods_wait_for_the_last_gate() -> None:
     assert queue.pop(1001) is None
     queue.update(changed(candidate), 1002)
     assert queue.pop(1002) is not None
+
+
+def test_gated_pods_are_not_looked_at_whatever_happens() -> None:
+    queue = make_queue()
+    gated, open_ = pod("gated", schedulingGates=[{"name": "g"}]), pod("open")
+    queue.add(gated, 0)
+    queue.add(open_, 0)
+    assert refused(queue, 1, "NodeResourcesFit").key == pod_key(open_)
+    assert [*queue._waiting] == [pod_key(open_)]
+    assert queue.counts()[Place.GATED] == 1
+    queue.happened(node_added(), 400)
+    assert popped(queue, 400).key == pod_key(open_)
+    assert queue.due() is None
+    queue.update(changed(gated), 401)
+    assert popped(queue, 401).key == pod_key(gated)

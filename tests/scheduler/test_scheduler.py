@@ -17,6 +17,8 @@ from setpoint.api.types.scheduling_v1 import PRIORITYCLASSES
 from setpoint.client.client import Client
 from setpoint.kit.clock import VirtualClock
 from setpoint.kit.tasks import Tasks
+from setpoint.scheduler.cycle import Placement
+from setpoint.scheduler.queue import Place, QueuedPod
 from setpoint.scheduler.scheduler import Scheduler
 from setpoint.testing.cluster import VirtualCluster
 
@@ -231,6 +233,28 @@ async def test_preemption(world: World) -> None:
     await world.idle()
     assert (await world.get()).spec.node_name == "n1"
     assert not (await world.get("q")).spec.node_name
+
+
+async def test_for_a_pod_that_goes_while_it_is_looked_at_nobody_is_evicted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.node()
+    await world.pod("v", "2", nodeName="n1")
+    await world.client.create(PRIORITYCLASSES, {"metadata": {"name": "high"}, "value": 1000})
+    cycle = world.scheduler._cycle
+
+    async def slowly(queued: QueuedPod) -> Placement:
+        """As with many nodes, or an extender that takes its time."""
+        await world.client.delete(PODS, "p", "default")
+        for _ in range(100):  # until the scheduler has heard of it
+            await asyncio.sleep(0)
+        assert queued.place is Place.GONE
+        return await cycle(queued)
+
+    monkeypatch.setattr(world.scheduler, "_cycle", slowly)
+    await world.pod("p", "2", priorityClassName="high")
+    await world.idle()
+    assert (await world.get("v")).metadata.deletion_timestamp is None
+    assert not len(world.scheduler.nominator)
+    assert world.scheduler.queue.counts()[Place.IN_FLIGHT] == 0
 
 
 async def test_a_restart_knows_what_is_where() -> None:

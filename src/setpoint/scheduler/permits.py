@@ -25,9 +25,10 @@ class HeldPods:
         try:
             if not await self._clock.wait(decided, seconds):
                 return unschedulable("timed out waiting for permission to bind")
-            return self._rejected.pop(key, None)
+            return self._rejected.get(key)
         finally:
             del self._held[key]
+            self._rejected.pop(key, None)
 
     def allow(self, key: str) -> None:
         if key in self._held:

@@ -110,7 +110,7 @@ class SchedulingQueue:
         self._pods: dict[str, QueuedPod] = {}
         self._active: list[_Entry] = []
         self._backoff: list[_Entry] = []
-        self._waiting: dict[str, QueuedPod] = {}
+        self._waiting: dict[str, QueuedPod] = {}  # in the order in which they were refused
         self._tickets = itertools.count(1)
         self._happenings = 0
 
@@ -166,7 +166,7 @@ class SchedulingQueue:
         """Try again those whom `event` may help."""
         self._happenings += 1
         for queued in [*self._waiting.values()]:
-            if queued.place is Place.WAITING and self._helps(queued, event):
+            if self._helps(queued, event):
                 self._retry(queued, now)
 
     def _helps(self, queued: QueuedPod, event: ClusterEvent) -> bool:
@@ -224,7 +224,8 @@ class SchedulingQueue:
             queued.refusals += 1
             queued.errors = 0
             if queued.seen == self._happenings:
-                self._wait(queued, Place.WAITING)
+                self._move(queued, Place.WAITING)
+                self._waiting[queued.key] = queued
             else:
                 self._back_off(queued)
         else:
@@ -244,16 +245,15 @@ class SchedulingQueue:
 
     def _overdue(self, now: float) -> list[QueuedPod]:
         overdue: list[QueuedPod] = []
-        for queued in self._waiting.values():  # in the order in which they came
-            if queued.place is Place.WAITING:
-                if now - queued.since < MAX_WAIT:
-                    break
-                overdue.append(queued)
+        for queued in self._waiting.values():
+            if now - queued.since < MAX_WAIT:
+                break
+            overdue.append(queued)
         return overdue
 
     def due(self) -> float | None:
         """When `flush` has something to do next."""
-        moments = [queued.since + MAX_WAIT for queued in self._waiting.values() if queued.place is Place.WAITING][:1]
+        moments = [queued.since + MAX_WAIT for queued in itertools.islice(self._waiting.values(), 1)]
         while self._backoff and self._backoff[0][-1].ticket != self._backoff[0][-2]:
             heapq.heappop(self._backoff)
         if self._backoff:
@@ -267,11 +267,11 @@ class SchedulingQueue:
         if self._gate(queued.pod) is None:
             self._activate(queued)
         else:
-            self._wait(queued, Place.GATED)
+            self._move(queued, Place.GATED)
 
     def _retry(self, queued: QueuedPod, now: float) -> None:
         if self._gate(queued.pod) is not None:
-            self._wait(queued, Place.GATED)
+            self._move(queued, Place.GATED)
         elif queued.backoff_until(self._durations) > now and not queued.pending:
             self._back_off(queued)
         else:
@@ -286,10 +286,6 @@ class SchedulingQueue:
         self._move(queued, Place.BACKOFF)
         entry = (queued.backoff_until(self._durations), float(self._sort_key(queued.pod)), queued.ticket, queued.ticket, queued)
         heapq.heappush(self._backoff, entry)
-
-    def _wait(self, queued: QueuedPod, place: Place) -> None:
-        self._move(queued, place)
-        self._waiting[queued.key] = queued
 
     def _move(self, queued: QueuedPod, place: Place) -> None:
         """Entries in heaps that carry an older ticket are void."""

@@ -156,7 +156,10 @@ class Scheduler:
         await self._clock.wait(self._wake, max(seconds, 0.001))
 
     async def _attempt(self, tasks: Tasks, queued: QueuedPod) -> None:
-        """One cycle for one pod, in as many slices as it takes; what is to be written about it becomes a task."""
+        """One cycle for one pod, in as many slices as it takes; what is to be written about it becomes a task.
+
+        A pod that went between two slices is not in flight any more: for it nobody is evicted, and it is promised nothing.
+        """
         pod = queued.pod
         if pod.metadata.deletion_timestamp is not None:
             self.queue.done(queued.key)
@@ -166,14 +169,15 @@ class Scheduler:
         try:
             placement = await self._cycle(queued)
         except NoFit as refusal:
-            self._refused(tasks, queued, refusal)
+            if queued.place is Place.IN_FLIGHT:
+                self._refused(tasks, queued, refusal)
         except (CycleError, ExtenderError) as error:
             self._broken(tasks, queued, str(error))
         except Exception as error:  # a plugin's fault: it costs its pod this attempt, and no other pod anything
             log.exception("a plugin failed", pod=queued.key)
             self._broken(tasks, queued, _words(error))
         else:
-            if queued.place is Place.IN_FLIGHT:  # not deleted meanwhile
+            if queued.place is Place.IN_FLIGHT:
                 self._place(tasks, queued, placement)
 
     async def _cycle(self, queued: QueuedPod) -> Placement:
