@@ -16,6 +16,7 @@ from setpoint.apiserver.aggregation.following import Groups
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.authorization.assembly import DEFAULT, Authorization, Chosen
+from setpoint.apiserver.authorization.node.restriction import NodeRestriction
 from setpoint.apiserver.authorization.signers import signer_steps
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.custom_resources.following import CustomResources
@@ -99,7 +100,12 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         ledger=reader,
         disabled=disabled_plugins,
         last=(authorization.escalation,),
-        plugins={**signer_steps(authorization.door), **webhooks.plugins, **policies.plugins},
+        plugins={
+            "NodeRestriction": NodeRestriction(reader, authorization.door),
+            **signer_steps(authorization.door),
+            **webhooks.plugins,
+            **policies.plugins,
+        },
     )
     pipeline = Pipeline(
         ServiceAllocator(store).hook_into(served.resources),

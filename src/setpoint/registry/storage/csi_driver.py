@@ -27,6 +27,7 @@ _IN_SECRETS = (
 class CSIDriverStrategy(Strategy):
     """The generation begins with the first change."""
 
+    delete_returns_object: ClassVar[bool] = True
     allow_unconditional_update = False
     has_generation: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True

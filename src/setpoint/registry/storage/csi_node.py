@@ -23,6 +23,7 @@ Driver = Mapping[str, Any]
 class CSINodeStrategy(Strategy):
     """Drivers come and go; of one that stays only the number of volumes may change."""
 
+    delete_returns_object: ClassVar[bool] = True
     allow_unconditional_update = False
     validates_whole_on_update: ClassVar[bool] = True
 

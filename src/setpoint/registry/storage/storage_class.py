@@ -24,6 +24,7 @@ _MAX_PARAMETERS_SIZE = 256 * 1024  # bytes of all keys and values
 class StorageClassStrategy(Strategy):
     """How volumes are made is for life; where they may be and how they are mounted is not."""
 
+    delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
@@ -97,6 +98,8 @@ def _expression(path: str, expression: Mapping[str, Any]) -> Errors:
 
 class VolumeAttributesClassStrategy(Strategy):
     """A class of attributes never changes."""
+
+    delete_returns_object: ClassVar[bool] = True
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         values = obj.get("parameters") or {}

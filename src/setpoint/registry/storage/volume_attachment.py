@@ -24,6 +24,7 @@ _MAX_METADATA_SIZE = 256 * 1024  # bytes of all keys and values
 class VolumeAttachmentStrategy(SpecStatusStrategy):
     """The main endpoint: the wish cannot be changed."""
 
+    delete_returns_object: ClassVar[bool] = True
     allow_unconditional_update = False
     validates_whole_on_update: ClassVar[bool] = True
 

@@ -55,8 +55,8 @@ def of_pod(pod: Mapping[str, Any]) -> References:
     account = spec.get("serviceAccountName")
     return References(
         frozenset((account,) if account else ()),
-        frozenset(filter(None, _secrets(spec))),
-        frozenset(filter(None, _configmaps(spec))),
+        frozenset(filter(None, secrets(spec))),
+        frozenset(filter(None, configmaps(spec))),
         frozenset(filter(None, _claims(spec, metadata["name"]))),
         frozenset(filter(None, _resource_claims(spec, pod.get("status") or _NOTHING))),
     )
@@ -81,7 +81,8 @@ def _projected(spec: Mapping[str, Any], kind: str) -> Iterator[str | None]:
             yield (source.get(kind) or _NOTHING).get("name")
 
 
-def _secrets(spec: Mapping[str, Any]) -> Iterator[str | None]:
+def secrets(spec: Mapping[str, Any]) -> Iterator[str | None]:
+    """The Secrets that a pod names; None for a reference without a name."""
     yield from (reference.get("name") for reference in spec.get("imagePullSecrets") or ())
     yield from _environment(spec, "secretRef", "secretKeyRef")
     yield from _projected(spec, "secret")
@@ -91,7 +92,8 @@ def _secrets(spec: Mapping[str, Any]) -> Iterator[str | None]:
             yield found if isinstance(found, str) else (found or _NOTHING).get("name")
 
 
-def _configmaps(spec: Mapping[str, Any]) -> Iterator[str | None]:
+def configmaps(spec: Mapping[str, Any]) -> Iterator[str | None]:
+    """The ConfigMaps that a pod names; None for a reference without a name."""
     yield from _environment(spec, "configMapRef", "configMapKeyRef")
     yield from _projected(spec, "configMap")
     yield from ((volume.get("configMap") or _NOTHING).get("name") for volume in spec.get("volumes") or ())
