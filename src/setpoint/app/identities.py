@@ -34,6 +34,7 @@ _ACCOUNTS: Mapping[str, str | None] = {
     "host-path-provisioner": "persistent-volume-binder",
     "horizontal-pod-autoscaler-controller": "horizontal-pod-autoscaler",
     "legacy-serviceaccount-token-cleaner-controller": "legacy-service-account-token-cleaner",
+    "node-ipam-controller": "node-controller",
     "node-lifecycle-controller": "node-controller",
     "persistentvolume-attach-detach-controller": "attachdetach-controller",
     "persistentvolume-binder-controller": "persistent-volume-binder",

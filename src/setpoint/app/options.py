@@ -85,6 +85,13 @@ class Encryption(Struct, frozen=True):
     reload: bool = False
 
 
+class NodeRanges(Struct, frozen=True):
+    """The ranges that pods' addresses come from, of which each node gets a part of `mask` bits; none: nodes get none."""
+
+    ranges: tuple[str, ...] = ()
+    mask: int = 24
+
+
 class Audit(Struct, frozen=True):
     """What is written of requests, and where; as kube-apiserver's --audit-* flags. Off without both paths.
 
@@ -137,6 +144,7 @@ class Options(Struct, frozen=True):
     tls_san: tuple[str, ...] = ()
     etcd: Etcd = field(default_factory=Etcd)
     election: Election = field(default_factory=Election)
+    node_ranges: NodeRanges = NodeRanges()
     kubernetes_version: str = DEFAULT_MINOR
     timings: Timings = field(default_factory=Timings)
 

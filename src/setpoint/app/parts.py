@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from setpoint.app.options import Options, StartError
+from setpoint.app.options import SERVICE_RANGE, Options, StartError
 from setpoint.client.client import Client
 from setpoint.kit.clock import Clock
 
@@ -42,6 +42,9 @@ def controller_manager(
         token_signer=token_signer(authority),
         nodes=nodes,
         volumes=options.data_dir.absolute() / "volumes" if options.has_nodes else None,
+        pod_ranges=options.node_ranges.ranges,
+        service_ranges=(SERVICE_RANGE,),
+        node_mask=options.node_ranges.mask,
     )
     return ControllerManager(client, clock, settings, clients=clients)
 

@@ -6,7 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from setpoint.app.data_dir import default_data_dir
-from setpoint.app.options import DEFAULT_MINOR, Access, Audit, Election, Encryption, Etcd, Oidc, Options, StartError, Timings
+from setpoint.app.options import (
+    DEFAULT_MINOR,
+    Access,
+    Audit,
+    Election,
+    Encryption,
+    Etcd,
+    NodeRanges,
+    Oidc,
+    Options,
+    StartError,
+    Timings,
+)
 
 if TYPE_CHECKING:
     import typer
@@ -48,6 +60,11 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     leader_elect_lease_duration: Annotated[float, typer.Option(help="Seconds until a silent leader is replaced.")] = 15,
     leader_elect_renew_deadline: Annotated[float, typer.Option(help="Seconds until a leader that cannot renew gives up.")] = 10,
     leader_elect_retry_period: Annotated[float, typer.Option(help="Seconds between two tries.")] = 2,
+    allocate_node_cidrs: Annotated[
+        bool, typer.Option("--allocate-node-cidrs", help="Give each node a part of --cluster-cidr.")
+    ] = False,
+    cluster_cidr: Annotated[str, typer.Option(help="Range of pods' addresses, one per family, with commas.")] = "10.244.0.0/16",
+    node_cidr_mask_size: Annotated[int, typer.Option(help="Size of a node's part of an IPv4 range.", min=0, max=32)] = 24,
     split: Annotated[bool, typer.Option("--split", help="One process per part instead of one for all.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Return once it is ready; end it with `setpoint down`.")] = False,
     scheduler_config: Annotated[
@@ -146,6 +163,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         seed=seed,
         pod_network=pod_network,
         store=store,
+        node_ranges=_node_ranges(cluster_cidr, node_cidr_mask_size) if allocate_node_cidrs else NodeRanges(),
         split=split,
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
         scheduler_config=scheduler_config.absolute() if scheduler_config else None,
@@ -227,6 +245,20 @@ def component(
     from setpoint.app import run
 
     run.component(name, (data_dir or default_data_dir()).absolute(), log_level)
+
+
+def _node_ranges(cluster_cidr: str, mask: int) -> NodeRanges:
+    """The ranges, which must be some and have parts of that size."""
+    import ipaddress
+
+    ranges = tuple(text.strip() for text in cluster_cidr.split(",") if text.strip())
+    try:
+        networks = [ipaddress.ip_network(text) for text in ranges]
+    except ValueError as error:
+        raise StartError(f"--cluster-cidr: {error}") from error
+    if not networks or any(each.version == 4 and each.prefixlen > mask for each in networks):
+        raise StartError(f"--cluster-cidr {cluster_cidr} has no parts of /{mask}")
+    return NodeRanges(ranges, mask)
 
 
 def _plugins(names: str) -> tuple[str, ...]:

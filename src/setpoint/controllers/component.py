@@ -52,7 +52,8 @@ class Settings(Struct, frozen=True):
     Secrets hold (namespace, name and uid of an account, name of the Secret), where anybody does. A deleted
     namespace is left alone for `namespace_grace` seconds before it is emptied: Kubernetes waits five, for the caches of several
     API servers; with one server, two keep what a user sees of a deletion and let tests go on sooner. Below `volumes` lie those
-    that are made for claims; None: none are.
+    that are made for claims; None: none are. With `pod_ranges` each node gets a part of each, of `node_mask` bits, outside of
+    `service_ranges`.
     """
 
     cluster_ca: str = ""
@@ -64,6 +65,9 @@ class Settings(Struct, frozen=True):
     pod_gc_period: float = 20.0
     autoscaler_period: float = 15.0
     volumes: Path | None = None
+    pod_ranges: tuple[str, ...] = ()
+    service_ranges: tuple[str, ...] = ()
+    node_mask: int = 24
 
 
 class Context(Struct, frozen=True):

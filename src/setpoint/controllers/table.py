@@ -98,6 +98,14 @@ def _provisioner(context: Context) -> Component | None:
     return _PROVISIONER[1](context) if context.settings.volumes is not None else None
 
 
+def _node_ipam(context: Context) -> Component | None:
+    if not context.settings.pod_ranges:
+        return None
+    from setpoint.controllers import node_ipam
+
+    return node_ipam.new(context)
+
+
 # A function that gives None has nothing to do under these settings.
 CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "bootstrap-signer-controller": bootstrap_token_signing.new,
@@ -110,6 +118,7 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "garbage-collector-controller": garbage_collector.new,
     "host-path-provisioner": _provisioner,
     "namespace-controller": namespace.new,
+    "node-ipam-controller": _node_ipam,
     "node-lifecycle-controller": node_lifecycle.new,
     "persistentvolume-binder-controller": persistent_volume.new,
     "persistentvolume-protection-controller": persistent_volume.new_volume_protection,
