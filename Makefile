@@ -24,11 +24,12 @@ install: $(STAMP) bytecode  ## the virtual environment with the package and its 
 demo: $(STAMP) bytecode  ## a Deployment becomes processes, heals, scales, rolls, and survives the loss of a node
 	@$(BIN)/python -m setpoint demo
 
-check: $(STAMP)  ## lint, types, layers
+check: $(STAMP)  ## lint, types, layers, dependencies
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/dependency_audit.py
 
 # Clients that only talk to the server, and may share the machine with other tests.
 TALKERS := tests/golden $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py)
