@@ -39,6 +39,7 @@ async def test_whatever_happens_the_declared_state_is_reached(seed: int) -> None
                     await cluster.advance(QUIET_SECONDS)
                 assert quiet.writes == [], "a settled system writes nothing but heartbeats"
                 assert invariants.violations == []
+                assert cluster.faults.refused == []
             except AssertionError as error:
                 error.add_note("\n".join([f"seed {seed}", *chaos.log, *await chaos.differences(), *invariants.violations[:10]]))
                 raise

@@ -38,6 +38,7 @@ async def test_whatever_happens_each_workload_ends_as_declared(seed: int) -> Non
                 assert await workloads.differences() == []
                 assert quiet.writes == [], "a settled system writes nothing but heartbeats"
                 assert invariants.violations == []
+                assert cluster.faults.refused == [], "each part has the rights that it needs"
             except AssertionError as error:
                 differences = await workloads.differences()
                 error.add_note("\n".join([f"seed {seed}", *workloads.log, *differences, *invariants.violations[:10]]))

@@ -15,12 +15,13 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol, Self
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Request
-from setpoint.app import bootstrap
+from setpoint.app import bootstrap, identities
 from setpoint.app.assembly import make_pipeline
 from setpoint.client.client import Client
 from setpoint.client.settled import Activity
@@ -38,6 +39,8 @@ from setpoint.testing.faults import Faults, Link
 
 ADMIN = UserInfo("admin", groups=("system:masters", "system:authenticated"))
 CONTROLLERS, SCHEDULER, NODES = "controllers", "scheduler", "nodes"
+#: a client that acts as somebody
+Connect = Callable[[UserInfo], Client]
 
 
 class Part(Protocol):
@@ -53,10 +56,10 @@ class Unsettled(AssertionError):
 
 @dataclass(slots=True)
 class _Running:
-    """A part that runs, with the link that is its only way to the API server."""
+    """A part that runs, with the links that are its only way to the API server: one for each identity that it has."""
 
     part: Any
-    link: Link
+    links: list[Link]
     task: asyncio.Task[None]
 
 
@@ -103,7 +106,7 @@ class VirtualCluster:
         self._tasks = Tasks("cluster")
         self._following: list[asyncio.Task[None]] = []
         self._stack = AsyncExitStack()
-        self._makers: dict[str, Callable[[Client], Part]] = {
+        self._makers: dict[str, Callable[[Connect], Part]] = {
             CONTROLLERS: self._make_controllers,
             SCHEDULER: self._make_scheduler,
             NODES: self._make_nodes,
@@ -137,11 +140,15 @@ class VirtualCluster:
 
     def start(self, name: str) -> None:
         """Start a part anew; what it knew before is gone."""
-        user = UserInfo(f"system:{name}", groups=("system:masters", "system:authenticated"))
-        link = Link(self._transport(user), self.faults)
-        part = self._makers[name](Client(link, user_agent=name, clock=self.clock))
+        links: list[Link] = []
+
+        def connect(user: UserInfo) -> Client:
+            links.append(Link(self._transport(user), self.faults))
+            return Client(links[-1], user_agent=name, clock=self.clock)
+
+        part = self._makers[name](connect)
         task = self._tasks.start(name, self._run(part))
-        self._running[name] = _Running(part, link, task)
+        self._running[name] = _Running(part, links, task)
 
     @staticmethod
     async def _run(part: Part) -> None:
@@ -150,7 +157,8 @@ class VirtualCluster:
     async def stop(self, name: str) -> None:
         """Stop a part where it stands, as a crash would."""
         running = self._running.pop(name)
-        self.faults.links.remove(running.link)
+        for link in running.links:
+            self.faults.links.remove(link)
         running.task.cancel()
         await asyncio.wait([running.task])
 
@@ -204,8 +212,8 @@ class VirtualCluster:
             for label, activity in _activities(name, running.part):
                 if not activity.settled:
                     found.append(f"{label}: {activity}")
-            if running.link.calls:
-                found.append(f"{name}: {running.link.calls} calls under way")
+            if calls := sum(link.calls for link in running.links):
+                found.append(f"{name}: {calls} calls under way")
         return found
 
     def errors(self) -> list[str]:
@@ -228,15 +236,24 @@ class VirtualCluster:
     def _transport(self, user: UserInfo) -> InProcessTransport:
         return InProcessTransport(self._server, Request, user)
 
-    def _make_controllers(self, client: Client) -> Part:
-        return ControllerManager(client, self.clock, self._settings, without=self._without)
+    def _make_controllers(self, connect: Connect) -> Part:
+        def own(name: str) -> Client:
+            return connect(identities.controller(name))
 
-    def _make_scheduler(self, client: Client) -> Part:
-        return Scheduler(client, self.clock, rng=self.rng)
+        client = connect(identities.user(identities.CONTROLLER_MANAGER))
+        return ControllerManager(client, self.clock, self._settings, without=self._without, clients=own)
 
-    def _make_nodes(self, client: Client) -> Part:
+    def _make_scheduler(self, connect: Connect) -> Part:
+        return Scheduler(connect(identities.user(identities.SCHEDULER)), self.clock, rng=self.rng)
+
+    def _make_nodes(self, connect: Connect) -> Part:
+        @cache  # it is asked for at every write
+        def own(name: str) -> Client:
+            return connect(identities.user(identities.node_user(name), identities.NODES))
+
+        watching = connect(identities.user("system:simulated-nodes", identities.MASTERS))
         specs, seconds = self._specs.values(), self._lease_seconds
-        return SimulatedNodes(client, self.clock, specs, stages=self._stages, rng=self.rng, lease_seconds=seconds)
+        return SimulatedNodes(watching, self.clock, specs, clients=own, stages=self._stages, rng=self.rng, lease_seconds=seconds)
 
 
 def _activities(name: str, part: Any) -> list[tuple[str, Activity]]:

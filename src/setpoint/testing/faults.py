@@ -25,6 +25,7 @@ from setpoint.client.transport import Request, Response, Stream, Transport, Tran
 from setpoint.kit.clock import Clock
 
 _WRITES = {"POST", "PUT", "PATCH", "DELETE"}
+_FORBIDDEN, _NO_RIGHT = 403, b" cannot "  # as authorisation says it
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class Faults:
         self.down = False
         self.counts: Counter[str] = Counter()
         self.links: list[Link] = []
+        self.refused: list[str] = []  # what parts asked for and have no right to
 
     def calm(self) -> None:
         """From now on everything works."""
@@ -100,6 +102,8 @@ class Link:
             await faults.clock.sleep(faults.rng.random() * rates.latency)
         self._refuse(request)
         response = await self._inner.call(request)
+        if response.status == _FORBIDDEN and _NO_RIGHT in (response.body or b""):
+            faults.refused.append(f"{request.method} {request.path}: {(response.body or b'').decode()}")
         if request.method in _WRITES and faults.happens("lost answer", rates.lost_answer):
             if request.method == "POST":
                 faults.counts[f"lost create {request.path.rpartition('/')[2]}"] += 1

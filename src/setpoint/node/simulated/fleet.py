@@ -90,7 +90,9 @@ class SimulatedNodes:
         self._nodes: Informer[core_v1.Node] = Informer(client, core_v1.NODES, clock, rng=rng)
         lifecycle = BuiltIn(stages) if isinstance(stages, Stages) or callable(stages) else stages
         self._recorder = Recorder(client, "kubelet", clock)
-        reconciler = self._reconciler = PodReconciler(writer, clock, self._pods.store, self.nodes, lifecycle, self._recorder)
+        reconciler = self._reconciler = PodReconciler(
+            writer, clock, self._pods.store, self.nodes, lifecycle, self._recorder, client
+        )
         self._pod_controller = Controller("simulated-pods", reconciler, clock, workers=8, informers=(self._pods,))
         self._node_reconciler = NodeReconciler(writer, clock, self._nodes.store, self.nodes, version)
         self._node_controller = Controller("simulated-nodes", self._node_reconciler, clock, workers=4, informers=(self._nodes,))

@@ -42,7 +42,10 @@ class Plan(Struct, frozen=True):
 
 
 class PodReconciler:
-    """Remembers for each pod when it entered its stage, for the delays."""
+    """Remembers for each pod when it entered its stage, for the delays.
+
+    A node has no right to finalizers: `outsider` writes them.
+    """
 
     def __init__(
         self,
@@ -52,8 +55,10 @@ class PodReconciler:
         nodes: Mapping[str, SimulatedNode],
         lifecycle: Lifecycle,
         recorder: EventRecorder,
+        outsider: ClientProtocol,
     ) -> None:
         self._clients = clients
+        self._outsider = outsider
         self._clock = clock
         self._pods = pods
         self._nodes = nodes
@@ -111,7 +116,7 @@ class PodReconciler:
         if step.finalizers is not None:
             meta = pod.metadata
             patch = {"metadata": {"uid": meta.uid, "finalizers": step.finalizers}}
-            await client.patch(core_v1.PODS, meta.name, patch, meta.namespace)
+            await self._outsider.patch(core_v1.PODS, meta.name, patch, meta.namespace)
 
     def _since(self, pod: core_v1.Pod, stage: str) -> float:
         """When the pod entered the stage, as far as is remembered here."""
