@@ -152,6 +152,21 @@ async def test_a_cancelled_leader_gives_the_lease_back() -> None:
     await asyncio.wait([waiting])
 
 
+async def test_a_leader_that_ends_does_not_wait_for_a_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, leases = VirtualClock(), Leases()
+    client, election = candidate(leases, "one", clock)
+    running = asyncio.ensure_future(election.run(forever))
+    await clock.advance(0.5)
+
+    async def hangs(*_: Any) -> None:
+        await forever()
+
+    monkeypatch.setattr(client, "update", hangs)
+    running.cancel()
+    await clock.advance(2.1)
+    assert running.cancelled()
+
+
 async def test_run_ends_with_its_work() -> None:
     clock, leases = VirtualClock(), Leases()
     _, first = candidate(leases, "one", clock)

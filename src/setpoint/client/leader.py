@@ -93,8 +93,8 @@ class LeaderElection:
         try:
             await self._lead(lead)
         finally:
-            with contextlib.suppress(StatusError, TransportError):
-                await self._release()
+            if self.is_leader:  # no longer than others would wait for it anyway: who ends must not hang
+                await self._bounded(self._release, self._timing.retry_seconds)
 
     async def _lead(self, lead: Callable[[], Awaitable[None]]) -> None:
         lost = False
@@ -158,26 +158,26 @@ class LeaderElection:
         deadline = self._clock.monotonic() + self._timing.renew_seconds
         while True:
             await self._clock.sleep(self._timing.retry_seconds)
-            if await self._bounded_try(deadline - self._clock.monotonic()):
+            if await self._bounded(self._try, deadline - self._clock.monotonic()):
                 deadline = self._clock.monotonic() + self._timing.renew_seconds
             elif self._clock.monotonic() >= deadline or not self.is_leader:
                 return
 
-    async def _bounded_try(self, seconds: float) -> bool:
-        """One try that ends with the deadline even when the server does not answer."""
+    async def _bounded(self, work: Callable[[], Awaitable[bool]], seconds: float) -> bool:
+        """What `work` says, or False when the server did not answer in time: then it may have been done or not."""
         ended = asyncio.Event()
-        renewed = False
+        done = False
 
         async def attempt() -> None:
-            nonlocal renewed
-            renewed = await self._try()
+            nonlocal done
+            done = await work()
             ended.set()
 
-        async with Tasks("renewal") as tasks:
+        async with Tasks(f"lease {self.name}") as tasks:
             tasks.start("attempt", attempt())
             if not await self._clock.wait(ended, max(seconds, 0.001)):
                 tasks.stop()
-        return renewed
+        return done
 
     async def _try(self) -> bool:
         """Take or renew the lease if we may; False if another holds it or the server did not agree."""
@@ -238,8 +238,10 @@ class LeaderElection:
             self._lease = await self._client.update(LEASES, body, self._namespace)
         self._seen_at = self._clock.monotonic()
 
-    async def _release(self) -> None:
-        """Let others take the lease at once."""
-        if self.is_leader:
-            now = rfc3339_micro(self._clock.now())
+    async def _release(self) -> bool:
+        """Let others take the lease at once, if the server agrees."""
+        now = rfc3339_micro(self._clock.now())
+        with contextlib.suppress(StatusError, TransportError):
             await self._put({"holderIdentity": "", "leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now})
+            return True
+        return False
