@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from setpoint.app.data_dir import DataDir
 from setpoint.app.options import Options, StartError
 from setpoint.client.client import Client
 from setpoint.client.kubeconfig import Access, KubeconfigError, load
+from setpoint.client.transports.acting import ActingTransport
 from setpoint.client.transports.http import HttpTransport
 from setpoint.kit import garbage, looplag
 from setpoint.kit.clock import Clock, RealClock
@@ -118,9 +120,16 @@ async def run_node(name: str, options: Options, stop: asyncio.Event) -> None:
 
 
 async def run_simulated(options: Options, stop: asyncio.Event) -> None:
-    """All simulated nodes until `stop` is set; they share one connection, by the administrator's identity."""
+    """All simulated nodes until `stop` is set; they share the administrator's connections, and each writes as itself."""
+    clock = RealClock()
     client, transport = connect(DataDir(options.data_dir).admin_kubeconfig, "kubelet")
-    fleet = parts.simulated_nodes(options, client, lambda _: client, RealClock())
+
+    @cache
+    def of_node(name: str) -> Client:
+        acting = ActingTransport(transport, identities.node_user(name), identities.NODES)
+        return Client(acting, user_agent="kubelet", clock=clock)
+
+    fleet = parts.simulated_nodes(options, client, of_node, clock)
     try:
         await until_stopped(stop, {"nodes": fleet.run})
     finally:
