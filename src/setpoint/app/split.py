@@ -11,15 +11,12 @@ import asyncio
 import signal
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
 import msgspec
-import orjson
 
 from setpoint.apiserver.pki import write_private
 from setpoint.app.data_dir import DataDir
-from setpoint.app.options import Access, Audit, Election, Encryption, Etcd, Options, StartError, Timings
+from setpoint.app.options import Options, StartError
 from setpoint.app.say import say
 from setpoint.kit import garbage, logs
 from setpoint.kit.clock import RealClock
@@ -190,10 +187,8 @@ def write_options(data: DataDir, options: Options) -> None:
 def read_options(data: DataDir) -> Options:
     """What `write_options` left; raises StartError when there is nothing."""
     try:
-        held: dict[str, Any] = orjson.loads((data.root / "run" / "options.json").read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+        held = (data.root / "run" / "options.json").read_bytes()
+        options = msgspec.json.decode(held, type=Options, dec_hook=lambda kind, value: kind(value))
+    except (OSError, msgspec.DecodeError):
         raise StartError(f"{data.root} has no cluster: start one with `setpoint up --split`") from None
-    paths = {name: Path(held[name]) if held[name] else None for name in ("kubeconfig", "token_auth_file", "scheduler_config", "stages")}
-    kinds = {"access": Access, "audit": Audit, "encryption": Encryption, "timings": Timings, "etcd": Etcd, "election": Election}
-    groups = {name: msgspec.convert(held[name], kind) for name, kind in kinds.items()}
-    return Options(**{**held, **paths, **groups, "data_dir": data.root})
+    return msgspec.structs.replace(options, data_dir=data.root)
