@@ -180,3 +180,17 @@ def test_a_pod_waiting_for_a_node_that_is_gone_goes_too() -> None:
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [only]}}
     spec = msgspec.convert({"affinity": {"nodeAffinity": required}}, core_v1.PodSpec)
     assert outcome(plan(owner, [msgspec.structs.replace(waiting, spec=spec)], [])) == ([], ["p"])
+
+
+def test_what_does_not_depend_on_the_node_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[core_v1.PodSpec] = []
+
+    def counted(spec: core_v1.PodSpec) -> tuple[core_v1.Toleration, ...]:
+        asked.append(spec)
+        return tolerations(spec)
+
+    monkeypatch.setattr("setpoint.controllers.daemonset.nodes.tolerations", counted)
+    owner = daemon_set()
+    names = [f"n{number}" for number in range(20)]
+    result = plan(owner, [pod(owner, f"p-{name}", name) for name in names], [node(name) for name in names])
+    assert (result.status.current_number_scheduled, outcome(result), len(asked)) == (20, ([], []), 1)

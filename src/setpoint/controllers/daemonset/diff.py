@@ -15,7 +15,7 @@ from setpoint.api.types import core_v1
 from setpoint.client.expectations import TIMEOUT
 from setpoint.controllers import claims
 from setpoint.controllers.daemonset import status, versions
-from setpoint.controllers.daemonset.nodes import should_run, target_of
+from setpoint.controllers.daemonset.nodes import places, target_of
 from setpoint.controllers.daemonset.plan import Event, Observed, Plan
 from setpoint.controllers.daemonset.rollout import Rollout, allows_surge
 from setpoint.controllers.daemonset.versions import Versions
@@ -35,7 +35,7 @@ def diff(observed: Observed) -> Plan:
     pods = claims.sort(daemon_set, selector, observed.pods)
     chosen = versions.choose(daemon_set, revisions.owned)
     draft = Draft(observed, chosen, pods.owned)
-    counted = status.calculate(daemon_set, observed.nodes, draft.by_node, chosen.hash, observed.now)
+    counted = status.calculate(daemon_set, draft.places, draft.by_node, chosen.hash, observed.now)
     plan = Plan(
         daemon_set,
         counted,
@@ -77,6 +77,7 @@ class Draft:
         self.observed = observed
         self.set = observed.daemon_set
         self.hash = chosen.hash
+        self.places = places(self.set, observed.nodes)
         self.by_node: dict[str, list[core_v1.Pod]] = defaultdict(list)
         for pod in pods:
             # A pod that has ended and is being deleted (a finalizer holds it) is nobody's business any more.
@@ -89,19 +90,16 @@ class Draft:
         self.wait: float | None = None
 
     def decide(self) -> None:
-        for node in self.observed.nodes:
-            self._node(node)
-        names = {node.metadata.name for node in self.observed.nodes}
+        for name, (run, go_on) in self.places.items():
+            self._node(name, run=run, go_on=go_on)
         for name, pods in self.by_node.items():
-            if name not in names:  # never scheduled: nobody else would delete them
+            if name not in self.places:  # never scheduled: nobody else would delete them
                 self.delete += [pod for pod in pods if not pod.spec.node_name and not pod.metadata.deletion_timestamp]
         if not self.create and not self.delete and self.set.spec.update_strategy.type == "RollingUpdate":
-            rollout = Rollout(self.set, self.observed.nodes, self.by_node, self.hash, self.observed.now)
+            rollout = Rollout(self.set, self.places, self.by_node, self.hash, self.observed.now)
             self.create, self.delete = rollout.decide()
 
-    def _node(self, node: core_v1.Node) -> None:
-        name = node.metadata.name
-        run, go_on = should_run(self.set, node)
+    def _node(self, name: str, *, run: bool, go_on: bool) -> None:
         pods = self.by_node.get(name)
         if run and not pods:
             self.create.append(name)

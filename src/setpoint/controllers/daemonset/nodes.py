@@ -6,7 +6,7 @@ As `NodeShouldRunDaemonPod` in `pkg/controller/daemon/daemon_controller.go`, wit
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers.taint_eviction.plan import tolerates
@@ -46,18 +46,41 @@ def _identity(toleration: core_v1.Toleration) -> tuple[str, str, str, str]:
     return toleration.key, toleration.effect, toleration.operator, toleration.value
 
 
+class Rule:
+    """Where the pods of one DaemonSet belong: whether one is to be made on a node, and whether one that is there may go on.
+
+    What does not depend on the node is worked out once: there may be thousands.
+    """
+
+    def __init__(self, daemon_set: apps_v1.DaemonSet) -> None:
+        self._spec = daemon_set.spec.template.spec
+        self._tolerations = tolerations(self._spec)
+
+    def __call__(self, node: core_v1.Node) -> tuple[bool, bool]:
+        spec = self._spec
+        if (spec.node_name and spec.node_name != node.metadata.name) or not _affine(spec, node):
+            return False, False
+        taints = node.spec.taints
+        if not taints:
+            return True, True
+        left = {taint.effect for taint in taints if not any(tolerates(each, taint) for each in self._tolerations)}
+        if left & {"NoSchedule", "NoExecute"}:
+            return False, "NoExecute" not in left
+        return True, True
+
+
+#: what the rule says, by the names of the nodes that there are
+Places = Mapping[str, tuple[bool, bool]]
+
+
+def places(daemon_set: apps_v1.DaemonSet, nodes: Iterable[core_v1.Node]) -> Places:
+    rule = Rule(daemon_set)
+    return {node.metadata.name: rule(node) for node in nodes}
+
+
 def should_run(daemon_set: apps_v1.DaemonSet, node: core_v1.Node) -> tuple[bool, bool]:
-    """(a pod is to be made there, one that is there may go on)."""
-    spec = daemon_set.spec.template.spec
-    if spec.node_name and spec.node_name != node.metadata.name:
-        return False, False
-    if not _affine(spec, node):
-        return False, False
-    tolerated = tolerations(spec)
-    left = {taint.effect for taint in node.spec.taints if not any(tolerates(each, taint) for each in tolerated)}
-    if left & {"NoSchedule", "NoExecute"}:
-        return False, "NoExecute" not in left
-    return True, True
+    """(a pod is to be made there, one that is there may go on), for a single node."""
+    return Rule(daemon_set)(node)
 
 
 def _affine(spec: core_v1.PodSpec, node: core_v1.Node) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from setpoint.api.types import apps_v1, core_v1
-from setpoint.controllers.daemonset.nodes import should_run
+from setpoint.controllers.daemonset.nodes import Places
 from setpoint.controllers.daemonset.status import ByNode
 from setpoint.controllers.daemonset.versions import is_updated
 from setpoint.controllers.replicaset.pods import is_available
@@ -55,14 +55,12 @@ def _scaled(value: int | str | None, default: int, whole: int) -> int:
 class Rollout:
     """One decision over all nodes, in the order of their names."""
 
-    def __init__(
-        self, daemon_set: apps_v1.DaemonSet, nodes: Sequence[core_v1.Node], by_node: ByNode, hash_: str, now: float
-    ) -> None:
+    def __init__(self, daemon_set: apps_v1.DaemonSet, places: Places, by_node: ByNode, hash_: str, now: float) -> None:
         self._set = daemon_set
-        self._nodes = {node.metadata.name: node for node in nodes}
+        self._places = places
         self._now = now
         self._hash = hash_
-        wanted = [name for name, node in self._nodes.items() if should_run(daemon_set, node)[0]]
+        wanted = [name for name, (run, _) in places.items() if run]
         self._limits = limits(daemon_set, len(wanted))
         self._pairs = {name: self._pair(by_node.get(name, ())) for name in sorted({*by_node, *wanted})}
 
@@ -104,9 +102,9 @@ class Rollout:
             elif pair.old is None:
                 continue
             elif pair.new is None:
-                node = self._nodes.get(name)
-                if node is None or not should_run(self._set, node)[0]:
-                    delete += [] if node is None else [pair.old]
+                run, _ = self._places.get(name, (False, False))
+                if not run:
+                    delete += [pair.old] if name in self._places else []
                 else:
                     (candidates if self._available(pair.old) else at_once).append(name)
             elif self._available(pair.new):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from setpoint.api.types import apps_v1, core_v1
-from setpoint.controllers.daemonset.nodes import should_run
+from setpoint.controllers.daemonset.nodes import Places
 from setpoint.controllers.daemonset.versions import is_updated
 from setpoint.controllers.replicaset.pods import is_available, is_ready
 
@@ -20,12 +20,10 @@ def oldest_first(pod: core_v1.Pod) -> tuple[bool, str, str]:
     return (not pod.spec.node_name, pod.metadata.creation_timestamp, pod.metadata.name)
 
 
-def calculate(
-    daemon_set: apps_v1.DaemonSet, nodes: Sequence[core_v1.Node], by_node: ByNode, hash_: str, now: float
-) -> apps_v1.DaemonSetStatus:
+def calculate(daemon_set: apps_v1.DaemonSet, places: Places, by_node: ByNode, hash_: str, now: float) -> apps_v1.DaemonSetStatus:
     """The counts as of `now`; the oldest pod of a node counts."""
-    running = [node.metadata.name for node in nodes if should_run(daemon_set, node)[0]]
-    there = {node.metadata.name for node in nodes if by_node.get(node.metadata.name)}
+    running = [name for name, (run, _) in places.items() if run]
+    there = {name for name in places if by_node.get(name)}
     counted = [min(by_node[name], key=oldest_first) for name in running if name in there]
     available = sum(is_available(pod, daemon_set.spec.min_ready_seconds, now) for pod in counted)
     return msgspec.structs.replace(
