@@ -7,6 +7,7 @@ import msgspec
 
 from setpoint.api.types import core_v1, discovery_v1
 from setpoint.controllers.endpoint_slice.diff import Observed, diff
+from setpoint.controllers.endpoint_slice.hashing import slice_port_hash
 from setpoint.testing.objects import LABELS, metadata, pod
 
 
@@ -55,3 +56,10 @@ def test_going_it_serves_and_is_not_ready() -> None:
     (endpoint,) = endpoints(service(), [at("a", "10.0.0.1", ready_since=5, deleted=True)], {"n": ""})
     conditions = endpoint.conditions
     assert (conditions.ready, conditions.serving, conditions.terminating) == (False, True, True)
+
+
+def test_the_hash_of_ports_that_all_pods_have_is_worked_out_once() -> None:
+    slice_port_hash.cache_clear()
+    for _ in range(10):
+        slice_port_hash(discovery_v1.EndpointPort(name="http", port=80, protocol="TCP"))
+    assert slice_port_hash.cache_info().misses == 1
