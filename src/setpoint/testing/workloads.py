@@ -278,9 +278,9 @@ class Exactness(Invariants):
 
     def check(self, event: Event) -> None:
         super().check(event)
-        if event.record is None:
+        if event.record is None or not event.key.startswith(("jobs.batch/", "pods/")):
             return
-        new = orjson.loads(event.record.value)
+        new = self._objects[event.key]
         old = orjson.loads(event.previous.value) if event.previous is not None else None
         if event.key.startswith("jobs.batch/"):
             for problem in _counts(old, new):
