@@ -35,6 +35,7 @@ from setpoint.app import (
 )
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.data_dir import DataDir
+from setpoint.app.legacy_token_tracking import LegacyTokenTracking
 from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
 from setpoint.client.client import Client
 from setpoint.client.transports.in_process import InProcessTransport
@@ -69,6 +70,8 @@ class ApiServer:
         self._store = make_store(options, self.data, clock, self._sealed)
         self._objects = Objects(self._store)
         self._tokens = ServiceAccountTokens(SigningKey(self.data.pki), self._objects, clock)
+        self._legacy_tokens = LegacyTokenTracking(clock)
+        self._tokens.legacy_used = self._legacy_tokens.used
         self._proxy = KubeletProxy(self._node, self.authority.certificate_file, self._kubelet_client())
         deciding, deciders_end = authorizers.chosen(options, clock)
         self.pipeline = make_pipeline(
@@ -133,6 +136,7 @@ class ApiServer:
             tasks.loop(type(follower).__name__, follower.run, clock=self._clock)
         tasks.loop("default roles", self._default_roles, clock=self._clock)
         tasks.loop("extensions", self._tell_extensions, clock=self._clock)
+        tasks.loop("legacy tokens", self._track_legacy_tokens, clock=self._clock)
         tasks.loop("flow control objects", self._keep_flow_control, clock=self._clock)
         if self.options.encryption.reload:
             tasks.loop(
@@ -147,6 +151,10 @@ class ApiServer:
         client_ca, proxy_ca = self.authority.pem, self.front_proxy.pem
         client = self.client(LOOPBACK, "kube-apiserver")
         await extension_authentication.ensure(client, client_ca=client_ca, proxy_ca=proxy_ca, proxy_name=access.PROXY_NAME)
+
+    async def _track_legacy_tokens(self) -> None:
+        await self._clock.sleep(_ROLES_AFTER)
+        await self._legacy_tokens.run(self.client(LOOPBACK, "kube-apiserver"))
 
     async def _default_roles(self) -> None:
         await self._clock.sleep(_ROLES_AFTER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from setpoint.api.types import apps_v1, autoscaling_v2, batch_v1, core_v1, networking_v1, storage_v1
+from setpoint.api.types import admissionregistration_v1, apps_v1, autoscaling_v2, batch_v1, core_v1, networking_v1, storage_v1
 from setpoint.controllers import (
     cluster_role_aggregation,
     disruption_budget,
@@ -52,6 +52,11 @@ def _has_ephemeral_volume(pod: core_v1.Pod) -> bool:
     return any(volume.ephemeral is not None for volume in pod.spec.volumes)
 
 
+def _names_secrets(account: core_v1.ServiceAccount) -> bool:
+    """As accounts of old versions do."""
+    return bool(account.secrets)
+
+
 def _is_published(endpoints: core_v1.Endpoints) -> bool:
     """Any but the API server's own: those written by hand go with their Service, too."""
     return (endpoints.metadata.namespace, endpoints.metadata.name) != ("default", "kubernetes")
@@ -76,9 +81,19 @@ _LAZY = (
         recorder="horizontal-pod-autoscaler",
     ),
     lazy("job-controller", "job.controller", (batch_v1.JOBS, always), (core_v1.PODS, _is_tracked)),
+    lazy(
+        "legacy-serviceaccount-token-cleaner-controller",
+        "service_account.legacy_tokens",
+        (core_v1.SERVICEACCOUNTS, _names_secrets),
+    ),
     lazy("service-cidr-controller", "service_cidrs", (networking_v1.SERVICECIDRS, always)),
     lazy("statefulset-controller", "statefulset.controller", (apps_v1.STATEFULSETS, always)),
     lazy("ttl-after-finished-controller", "ttl_after_finished", (batch_v1.JOBS, always)),
+    lazy(
+        "validatingadmissionpolicy-status-controller",
+        "admission_policy_status",
+        (admissionregistration_v1.VALIDATINGADMISSIONPOLICIES, always),
+    ),
     lazy(
         "volumeattributesclass-protection-controller",
         "attributes_class_protection",

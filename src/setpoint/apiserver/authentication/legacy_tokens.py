@@ -15,6 +15,12 @@ from msgspec import Struct
 from setpoint.apiserver.authentication.signing_key import SigningKey
 
 ISSUER = "kubernetes/serviceaccount"
+INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
+MARKED = (
+    "the token in secret {}/{} for service account {}/{} has been marked invalid. Use tokens from the TokenRequest API or "
+    "manually created secret-based tokens, or remove the 'kubernetes.io/legacy-token-invalid-since' label from the secret to "
+    "temporarily allow use of this token"
+)
 _PREFIX = "kubernetes.io/serviceaccount/"
 
 

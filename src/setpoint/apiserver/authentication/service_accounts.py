@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import uuid
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -67,6 +67,8 @@ class ServiceAccountTokens:
         self._objects = objects
         self._clock = clock
         self._verified = lru_cache(maxsize=4096)(self._verify)
+        #: told of each use of a token that a Secret holds
+        self.legacy_used: Callable[[Mapping[str, Any]], None] = lambda _: None
 
     def issue(
         self,
@@ -184,6 +186,9 @@ class ServiceAccountTokens:
         if not legacy_tokens.holds(held, token):
             raise Rejected("service account token does not match server's copy")
         await self._check_alive("serviceaccounts", namespace, account, uid)
+        self.legacy_used(held)
+        if (held["metadata"].get("labels") or {}).get(legacy_tokens.INVALID_SINCE):
+            raise Rejected(legacy_tokens.MARKED.format(namespace, secret, namespace, account))
 
 
 def _issuer(token: str) -> str:
