@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from setpoint.scheduler.resources import DEFAULTS, pod_requests
+from setpoint.scheduler.events import Action, pod_change
+from setpoint.scheduler.pods import PodInfo
+from setpoint.scheduler.resources import DEFAULTS, being_changed, pod_requests
 from setpoint.testing.scheduling import pod
 
 
@@ -43,3 +45,38 @@ def test_defaults_stand_in_for_what_a_container_does_not_say() -> None:
     silent = pod(containers=[container(), container("1")])
     assert pod_requests(silent, DEFAULTS) == {"cpu": 1100, "memory": 2 * 200 * 2**20}
     assert pod_requests(silent) == {"cpu": 1000}
+
+
+def resized(spec: str, has: str, allocated: str = "", **status: Any) -> Any:
+    """A pod whose container asks for `spec`, runs with `has`, and was given `allocated`."""
+    running = {"name": "c", "resources": {"requests": {"cpu": has}}, "allocatedResources": {"cpu": allocated or has}}
+    return pod(containers=[container(spec)], nodeName="n", status={"containerStatuses": [running], **status})
+
+
+INFEASIBLE = {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (resized("1", "1"), 1000),
+        (resized("1", "2"), 2000),
+        (resized("3", "2"), 3000),
+        (resized("1", "1", "2"), 2000),
+        (resized("3", "1", "2", **INFEASIBLE), 2000),
+    ],
+)
+def test_while_a_change_in_place_is_under_way_the_larger_counts(found: Any, expected: int) -> None:
+    assert PodInfo(found).requests["cpu"] == PodInfo(found).non_zero["cpu"] == expected
+
+
+def test_what_was_not_reported_yet_changes_nothing() -> None:
+    for statuses in ([{"name": "c"}], [{"name": "c", "resources": {}}], [{"name": "other", "resources": {}}]):
+        found = pod(containers=[container("1")], nodeName="n", status={"containerStatuses": statuses})
+        assert not being_changed(found)
+        assert PodInfo(found).requests["cpu"] == 1000
+
+
+def test_room_is_given_back_when_the_node_has_done_what_was_asked() -> None:
+    assert pod_change(resized("2", "2"), resized("1", "2")) is Action.OTHER
+    assert pod_change(resized("1", "2"), resized("1", "1")) is Action.SCALE_DOWN

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node, Pod
-from setpoint.scheduler.resources import pod_requests
+from setpoint.scheduler.resources import being_changed, pod_requests
 
 
 class What(Enum):
@@ -98,8 +98,9 @@ def pod_change(old: Pod, new: Pod) -> Action:
         action |= Action.TOLERATION
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         action |= Action.GATES_GONE
-    if old.spec.containers != new.spec.containers or old.spec.resources != new.spec.resources:
-        before, after = pod_requests(old), pod_requests(new)
+    changed = being_changed(old), being_changed(new)
+    if any(changed) or old.spec.containers != new.spec.containers or old.spec.resources != new.spec.resources:
+        before, after = (pod_requests(pod, None, running) for pod, running in zip((old, new), changed, strict=True))
         if any(after.get(name, 0) < amount for name, amount in before.items()):
             action |= Action.SCALE_DOWN
     return action or Action.OTHER

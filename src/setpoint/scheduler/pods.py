@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import ContainerPort, Pod
 from setpoint.scheduler.pod_terms import NO_TERMS, PodTerms, terms_of
-from setpoint.scheduler.resources import DEFAULTS, Amounts, pod_requests
+from setpoint.scheduler.resources import DEFAULTS, Amounts, being_changed, pod_requests
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the word for every address of the host
 PortKey = tuple[str, str, int]
@@ -122,6 +122,8 @@ class PodInfo:
         self.shape = shape_of(pod)
         template = _template(self.shape, pod)
         self.requests, self.non_zero, self.ports = template.requests, template.non_zero, template.ports
+        if pod.spec.node_name and (running := being_changed(pod)):
+            self.requests, self.non_zero = pod_requests(pod, None, running), pod_requests(pod, DEFAULTS, running)
         self.terms = template.terms
         self.claims: Sequence[str] = ()
         if pod.spec.volumes:

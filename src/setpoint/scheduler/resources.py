@@ -2,18 +2,22 @@
 
 Source: `PodRequests` of Kubernetes' component-helpers. Init containers run one after the other before the rest, so the largest
 counts; a restartable init container (a sidecar) stays and is added to everything that starts after it. Requests of the pod
-as a whole stand in for those of its containers; a runtime class's overhead comes on top.
+as a whole stand in for those of its containers; a runtime class's overhead comes on top. While a change in place is under way, a
+container counts with the larger of what it is to have and what it has; with the latter if the node cannot give it more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from setpoint.api.machinery.quantity import parse
-from setpoint.api.types.core_v1 import Container, Pod
+from setpoint.api.types.core_v1 import Container, ContainerStatus, Pod
 
 CPU, MEMORY, PODS, EPHEMERAL = "cpu", "memory", "pods", "ephemeral-storage"
 Amounts = dict[str, int]
+#: containers that run with other resources than the spec says, by name
+Running = Mapping[str, ContainerStatus]
+NOTHING: Running = {}
 
 # What a container that asks for nothing is taken to need when nodes are compared: otherwise all such pods would pile up on one.
 DEFAULTS: Mapping[str, int] = {CPU: 100, MEMORY: 200 * 1024 * 1024}
@@ -44,19 +48,53 @@ def _raise(total: Amounts, floor: Mapping[str, int]) -> None:
             total[name] = value
 
 
-def _requests(container: Container, defaults: Mapping[str, int]) -> Amounts:
-    return {**defaults, **amounts(container.resources.requests)}
+def being_changed(pod: Pod) -> Running:
+    """The containers whose resources are not what the spec says by now."""
+    spec, status = pod.spec, pod.status
+    if not status.container_statuses and not status.init_container_statuses:
+        return NOTHING
+    wanted = {each.name: each.resources.requests for each in (*spec.init_containers, *spec.containers)}
+    statuses = (*status.init_container_statuses, *status.container_statuses)
+    return {each.name: each for each in statuses if each.name in wanted and _differs(each, wanted[each.name])}
 
 
-def pod_requests(pod: Pod, defaults: Mapping[str, int] | None = None) -> Amounts:
+def _differs(status: ContainerStatus, wanted: Mapping[str, str]) -> bool:
+    if status.resources is None:
+        return False
+    return any(found and found != wanted for found in (status.resources.requests, status.allocated_resources))
+
+
+def _is_infeasible(pod: Pod) -> bool:
+    """The node has refused the change for good."""
+    return any(each.type == "PodResizePending" and each.reason == "Infeasible" for each in pod.status.conditions)
+
+
+def _requests(container: Container, defaults: Mapping[str, int], running: Running, *, refused: bool = False) -> Amounts:
+    asked = amounts(container.resources.requests)
+    status = running.get(container.name)
+    if status is not None and status.resources is not None:
+        has = amounts(status.resources.requests)
+        _raise(has, amounts(status.allocated_resources))
+        if refused:
+            asked = has
+        else:
+            _raise(asked, has)
+    return {**defaults, **asked}
+
+
+def pod_requests(pod: Pod, defaults: Mapping[str, int] | None = None, running: Running = NOTHING) -> Amounts:
     """The resources a node must have free; `defaults` stand in for what a container does not say."""
     spec = pod.spec
-    missing = defaults or {}
+    refused = bool(running) and _is_infeasible(pod)
+
+    def of(container: Container) -> Amounts:
+        return _requests(container, defaults or {}, running, refused=refused)
+
     total: Amounts = {}
     for container in spec.containers:
-        add(total, _requests(container, missing))
+        add(total, of(container))
     if spec.init_containers:
-        _add_init_containers(total, pod, missing)
+        _add_init_containers(total, pod, of)
     if spec.resources is not None:
         # Only cpu, memory and huge pages can be asked for as a pod.
         total.update(amounts(spec.resources.requests))
@@ -64,11 +102,11 @@ def pod_requests(pod: Pod, defaults: Mapping[str, int] | None = None) -> Amounts
     return total
 
 
-def _add_init_containers(total: Amounts, pod: Pod, missing: Mapping[str, int]) -> None:
+def _add_init_containers(total: Amounts, pod: Pod, of: Callable[[Container], Amounts]) -> None:
     sidecars: Amounts = {}
     peak: Amounts = {}
     for container in pod.spec.init_containers:
-        requests = _requests(container, missing)
+        requests = of(container)
         if container.restart_policy == "Always":
             add(total, requests)
             add(sidecars, requests)

@@ -12,6 +12,7 @@ from setpoint.scheduler.events import Action, ClusterEvent, What, node_change, p
 from setpoint.scheduler.nominator import Nominator
 from setpoint.scheduler.pods import PodInfo, pod_key
 from setpoint.scheduler.queue import SchedulingQueue
+from setpoint.scheduler.resources import being_changed
 from setpoint.scheduler.snapshot import Snapshot
 
 # Pods that ended hold nothing any more.
@@ -105,10 +106,12 @@ class Watching:
 
 
 def _same_spec(old: Pod, new: Pod) -> bool:
-    """Only the status changed of a pod that had its node before."""
+    """Only the status changed of a pod that had its node before, and none of its resources are on the way to others."""
     return (
         bool(old.spec.node_name)
         and old.metadata.generation == new.metadata.generation
         and old.metadata.labels == new.metadata.labels
         and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
+        and not being_changed(old)
+        and not being_changed(new)
     )
