@@ -218,8 +218,8 @@ class Pipeline:
             response = answers.error_answer(request, _timed_out(), warnings)
         except Exception as error:  # the one place where a request's unexpected errors end
             log.exception("request failed", method=request.method, path=request.path)
-            info.panic = str(error) or type(error).__name__
-            response = answers.error_answer(request, internal_error(info.panic), warnings)
+            info.panic = str(error) or type(error).__name__  # for the audit log alone: it may quote what the client may not see
+            response = answers.error_answer(request, internal_error(_PANIC), warnings)
         seconds = self.clock.monotonic() - started
         if info.flow is not None:
             response.headers, response.level = info.flow.headers(response.headers), info.flow.level.name
@@ -314,6 +314,8 @@ class Pipeline:
             path = path.rpartition("/")[0] or "/"
 
 
+#: Kubernetes' words for a request that failed on a fault of the server's own (apiserver `server/filters/wrap.go`)
+_PANIC = "This request caused apiserver to panic. Look in the logs for details."
 _CONNECTING = ("exec", "attach", "portforward", "proxy")
 _LONG = ("exec", "attach", "portforward", "proxy", "log")
 _MODULES = {"deletecollection": "delete_collection"}
