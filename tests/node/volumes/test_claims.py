@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,28 @@ async def test_a_local_volume_must_be_there(tmp_path: Path) -> None:
 async def test_what_cannot_be_used_is_told(objects: Objects, message: str) -> None:
     with pytest.raises(VolumeError, match=message):
         await claimed(objects).path(POD, "c")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+async def test_what_was_left_in_a_volume_belongs_to_the_next_pod(tmp_path: Path) -> None:
+    folder = tmp_path / "v"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub/file").write_text("x")
+    (folder / "link").symlink_to("/etc/hostname")
+    objects = bound(folder)
+    made = convert(
+        {
+            "metadata": {"name": "v", "uid": "v", "annotations": {"pv.kubernetes.io/provisioned-by": "setpoint/host-path"}},
+            "spec": {"claimRef": {"uid": "c"}, "hostPath": {"path": str(folder)}},
+        },
+        PersistentVolume,
+    )
+    await claimed(objects).path(POD, "c", 4711)
+    assert (folder / "sub/file").stat().st_uid == 0  # not made for the claim
+    objects.volume = made
+    volumes = claimed(objects)
+    await volumes.path(POD, "c", 4711)
+    assert {path.lstat().st_uid for path in (folder, folder / "sub/file", folder / "link")} == {4711}
+    other = convert({"metadata": {"name": "q", "namespace": "n", "uid": "w"}}, Pod)
+    await volumes.path(other, "c", 4712)
+    assert (folder / "sub/file").stat().st_uid == 4711  # somebody is there

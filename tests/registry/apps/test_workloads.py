@@ -149,3 +149,13 @@ def test_warnings_of_claim_templates_come_with_every_update() -> None:
         f"spec.volumeClaimTemplates[0].Spec.{fraction}",
         history,
     ]
+
+
+def test_containers_of_a_stateful_set_mount_its_claims() -> None:
+    body = workload("StatefulSet")
+    container = body["spec"]["template"]["spec"]["containers"][0]
+    container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    assert complaints(KINDS["StatefulSet"], body) == ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"']
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    body["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim}]
+    assert complaints(KINDS["StatefulSet"], body) == []

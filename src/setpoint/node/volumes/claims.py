@@ -6,12 +6,15 @@ that a node of processes has not. Source of the texts: kubelet `pkg/kubelet/volu
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 from setpoint.api.types.core_v1 import PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, PersistentVolume, Pod, Volume
 from setpoint.node.sources import Sources
 from setpoint.node.volumes import host_path
 from setpoint.node.volumes.payload import VolumeError
+
+_PROVISIONED_BY, _PROVISIONER = "pv.kubernetes.io/provisioned-by", "setpoint/host-path"
 
 
 def claim_of(pod: Pod, volume: Volume) -> str:
@@ -32,12 +35,25 @@ class ClaimedVolumes:
         for key in [key for key in self._found if key[0] == pod_uid]:
             del self._found[key]
 
-    async def path(self, pod: Pod, claim: str) -> str:
-        """The directory to bind. Raises VolumeError, SourceUnavailable and OSError."""
+    async def path(self, pod: Pod, claim: str, user: int | None = None) -> str:
+        """The directory to bind. Raises VolumeError, SourceUnavailable and OSError.
+
+        `user` is the one that the node made up for the pod, as which its root runs: to it belongs what the pods before left in a
+        volume that was made for the claim.
+        """
         key = (pod.metadata.uid, claim)
-        if key not in self._found:
-            self._found[key] = await self._bound(pod, claim)
-        return _directory(self._found[key])
+        if key in self._found:
+            return _directory(self._found[key])
+        volume = await self._bound(pod, claim)
+        path = _directory(volume)
+        if user is not None and _is_provisioned(volume) and not self._is_used(volume):
+            await asyncio.get_running_loop().run_in_executor(None, _give, path, user)
+        self._found[key] = volume
+        return path
+
+    def _is_used(self, volume: PersistentVolume) -> bool:
+        """By another pod that is here."""
+        return any(each.metadata.uid == volume.metadata.uid for each in self._found.values())
 
     async def _bound(self, pod: Pod, name: str) -> PersistentVolume:
         namespace = pod.metadata.namespace
@@ -55,6 +71,21 @@ class ClaimedVolumes:
         if volume is None or reference is None or reference.uid != claim.metadata.uid:
             raise VolumeError(f'{what}: PV "{claim.spec.volume_name}" is not bound to this PVC')
         return volume
+
+
+def _is_provisioned(volume: PersistentVolume) -> bool:
+    """Whether the directory was made for this volume alone, by the cluster's own provisioner."""
+    return (volume.metadata.annotations or {}).get(_PROVISIONED_BY) == _PROVISIONER and volume.spec.host_path is not None
+
+
+def _give(path: str, user: int) -> None:
+    """Everything below a directory, but not what links lead to. Nothing to do where it is the user's already."""
+    if os.stat(path).st_uid == user:
+        return
+    for folder, _, files in os.walk(path, topdown=False):
+        for name in files:
+            os.chown(os.path.join(folder, name), user, user, follow_symlinks=False)
+        os.chown(folder, user, user, follow_symlinks=False)
 
 
 def _directory(volume: PersistentVolume) -> str:

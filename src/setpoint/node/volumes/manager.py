@@ -46,7 +46,8 @@ class Volumes:
             if volume.empty_dir is not None:
                 return _empty(os.path.join(directory, "volumes", "empty-dir", volume.name), owner_of(pod, around))
             if claim := claim_of(pod, volume):
-                return await self._claimed.path(pod, claim)
+                made_up = around.user is not None and owner_of(pod, around).uid == around.user
+                return await self._claimed.path(pod, claim, around.user if made_up else None)
             folder = os.path.join(directory, "volumes", "files", volume.name)
             try:
                 files = await self._payload(pod, volume, around)

@@ -134,7 +134,21 @@ def _validate_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Er
     errors += validate_selector("spec.selector", selector, "statefulset")
     if compiled(selector) is None:
         return [*errors, invalid("spec.selector", go_form.label_selector(selector), "")]
-    return errors + validate_pods("spec", spec, old, "StatefulSet")
+    return errors + validate_pods("spec", _with_claims(spec), None if old is None else _with_claims(old), "StatefulSet")
+
+
+def _with_claims(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With the volumes that pods get from claim templates: containers may mount them."""
+    claims = spec.get("volumeClaimTemplates") or ()
+    if not claims:
+        return spec
+    template = spec.get("template") or {}
+    pod = template.get("spec") or {}
+    volumes = list(pod.get("volumes") or ())
+    taken = {volume.get("name") for volume in volumes}
+    names = [name for claim in claims if (name := (claim.get("metadata") or {}).get("name")) and name not in taken]
+    volumes += [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    return {**spec, "template": {**template, "spec": {**pod, "volumes": volumes}}}
 
 
 def _update(path: str, strategy: Mapping[str, Any]) -> Errors:
