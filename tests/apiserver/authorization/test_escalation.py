@@ -133,3 +133,15 @@ def test_parts_of_one_resource_are_told_together() -> None:
         '{APIGroups:[""], Resources:["b"], Verbs:["list" "get"]}',
         '{NonResourceURLs:["/x"], Verbs:["get"]}',
     ]
+
+
+def test_a_rule_of_very_many_parts_is_not_taken_apart() -> None:
+    words = [f"w{number}" for number in range(2_000)]
+    many = {"verbs": words, "apiGroups": words, "resources": words}
+    assert missing_rights([rule("get", "pods")], [many]) == [many]
+    assert described([many]).startswith('{APIGroups:["w0" "w1"')
+    assert missing_rights([many], [many]) == []
+    assert missing_rights([rule("*", "*", "*")], [many]) == []
+    urls = {"verbs": ["get", *words], "nonResourceURLs": [f"/{word}" for word in words]}
+    assert missing_rights([urls], [urls]) == []
+    assert missing_rights([{"verbs": ["*"], "nonResourceURLs": ["/w0", "/w1"]}], [urls]) == [urls]

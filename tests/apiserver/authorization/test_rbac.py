@@ -203,3 +203,19 @@ async def test_a_change_that_creates_needs_the_right_to_create(world: World, lin
     assert 'User "dev" cannot create resource "endpoints" in API group ""' in answer["message"]
     await world(target, body=body, code=201, content_type=kind)
     await world(target, DEV, body, code=200, content_type=kind)
+
+
+def test_a_rule_of_very_many_entries_allows_the_same() -> None:
+    words = [f"w{number}" for number in range(2_000)]
+    many = {"verbs": [*words, "get"], "apiGroups": [*words, ""], "resources": [*words, "pods", "*/log"], "resourceNames": ["a"]}
+    urls = {"verbs": [*words, "get"], "nonResourceURLs": [f"/{word}/*" for word in words]}
+    held = index(rule("list", "pods"), many, urls)
+    assert held.find(DEV, asked("list", "pods")) is not None
+    assert held.find(DEV, asked("get", "pods", name="a")) is not None
+    assert held.find(DEV, asked("w7", "w8", name="a", group="w9")) is not None
+    assert held.find(DEV, asked("get", "nodes", name="a", subresource="log")) is not None
+    assert held.find(DEV, asked("get", "pods", name="b")) is None
+    assert held.find(DEV, asked("get", "pods")) is None
+    assert held.find(DEV, asked("get", "nodes", name="a")) is None
+    assert held.find(DEV, RequestInfo(is_resource=False, path="/w3/x", verb="get")) is not None
+    assert held.find(DEV, RequestInfo(is_resource=False, path="/x", verb="get")) is None

@@ -5,7 +5,7 @@ Source: `component-helpers/auth/rbac/validation/policy_comparator.go`, `pkg/regi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -27,9 +27,30 @@ _SHOWN = (
 )
 
 
+_FEW = 4  # words that are looked up in a list
+_MOST_PARTS = 4_000  # that are looked at one by one; comparing them takes the event loop's time
+
+
 def missing_rights(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The parts of `wanted`, one verb on one resource each, that no rule of `held` covers."""
-    return [part for rule in wanted for part in _parts(rule) if not any(_covers(owned, part) for owned in held)]
+    """The parts of `wanted`, one verb on one resource each, that no rule of `held` covers.
+
+    A short rule can come to millions of parts: where there are too many, one of `held` must cover a rule as a whole.
+    """
+    missing: list[Rule] = []
+    looked_at = 0
+    for rule in wanted:
+        looked_at += _number(rule)
+        if looked_at <= _MOST_PARTS:
+            missing += [part for part in _parts(rule) if not any(_covers(owned, part) for owned in held)]
+        elif not any(_covers(owned, rule) for owned in held):
+            missing.append(rule)
+    return missing
+
+
+def _number(rule: Rule) -> int:
+    """How many parts a rule has."""
+    groups, resources, urls = (len(rule.get(field) or ()) for field in ("apiGroups", "resources", "nonResourceURLs"))
+    return len(rule.get("verbs") or ()) * (groups * resources * max(1, len(rule.get("resourceNames") or ())) + urls)
 
 
 def _parts(rule: Rule) -> Iterator[Rule]:
@@ -46,22 +67,33 @@ def _parts(rule: Rule) -> Iterator[Rule]:
 
 def _covers(owned: Rule, part: Rule) -> bool:
     names, held_names = part.get("resourceNames") or (), owned.get("resourceNames") or ()
+    resources, held_resources = part.get("resources") or (), owned.get("resources") or ()
+    if len(resources) > _FEW:
+        held_resources = frozenset(held_resources)
     return (
         _has_all(owned.get("verbs") or (), part["verbs"])
         and _has_all(owned.get("apiGroups") or (), part.get("apiGroups") or ())
-        and all(_covers_resource(owned.get("resources") or (), one) for one in part.get("resources") or ())
+        and all(_covers_resource(held_resources, one) for one in resources)
         and (not held_names or (bool(names) and set(names) <= set(held_names)))
-        and all(_covers_path(owned.get("nonResourceURLs") or (), one) for one in part.get("nonResourceURLs") or ())
+        and _covers_paths(owned.get("nonResourceURLs") or (), part.get("nonResourceURLs") or ())
     )
 
 
 def _has_all(held: Sequence[str], wanted: Sequence[str]) -> bool:
-    return "*" in held or all(word in held for word in wanted)
+    if "*" in held:
+        return True
+    return all(word in held for word in wanted) if len(wanted) <= _FEW else set(wanted) <= set(held)
 
 
-def _covers_resource(held: Sequence[str], resource: str) -> bool:
+def _covers_resource(held: Collection[str], resource: str) -> bool:
     _, slash, subresource = resource.partition("/")
     return "*" in held or resource in held or (bool(slash) and f"*/{subresource}" in held)
+
+
+def _covers_paths(held: Sequence[str], urls: Sequence[str]) -> bool:
+    if len(urls) * len(held) > _MOST_PARTS:
+        return "*" in held or set(urls) <= set(held)
+    return all(_covers_path(held, one) for one in urls)
 
 
 def _covers_path(held: Sequence[str], url: str) -> bool:
@@ -78,7 +110,7 @@ def _compacted(rules: Iterable[Rule]) -> list[Rule]:
     simple: dict[tuple[str, str, tuple[str, ...]], dict[str, Any]] = {}
     rest: list[Rule] = []
     for rule in rules:
-        if "resources" not in rule:
+        if "resources" not in rule or len(rule["resources"]) * len(rule["apiGroups"]) != 1:
             rest.append(rule)
             continue
         key = (rule["apiGroups"][0], rule["resources"][0], tuple(rule.get("resourceNames") or ()))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from msgspec import Struct, field
 
 _EXACT, _ALL, _SUBRESOURCE = range(3)
+_MOST = 20_000  # entries of one table: a small rule may come to millions, and is kept as it is written then
 _Shape = tuple[bool, bool, int]
 
 
@@ -30,6 +31,37 @@ class _Entry(Struct):
     names: dict[str, Grant] = field(default_factory=dict)
 
 
+class _Wide(Struct, frozen=True):
+    """A rule that is kept as it is written."""
+
+    verbs: frozenset[str]
+    groups: frozenset[str]
+    resources: frozenset[str]
+    names: frozenset[str]
+    urls: tuple[str, ...]
+    grant: Grant
+
+    @classmethod
+    def of(cls, rule: Mapping[str, Any], grant: Grant) -> Self:
+        verbs, groups, resources, names = (
+            frozenset(rule.get(field) or ()) for field in ("verbs", "apiGroups", "resources", "resourceNames")
+        )
+        return cls(verbs, groups, resources, names, tuple(rule.get("nonResourceURLs") or ()), grant)
+
+    def resource(self, verb: str, group: str, resources: Iterable[str], name: str) -> bool:
+        return (
+            not self.verbs.isdisjoint((verb, "*"))
+            and not self.groups.isdisjoint((group, "*"))
+            and not self.resources.isdisjoint(resources)
+            and (not self.names or (bool(name) and name in self.names))
+        )
+
+    def path(self, verb: str, path: str) -> bool:
+        return not self.verbs.isdisjoint((verb, "*")) and any(
+            url == path or (url.endswith("*") and path.startswith(url.rstrip("*"))) for url in self.urls
+        )
+
+
 class Table:
     """Fill it with `extend`, in the order in which bindings count; the first grant of a right is the one that is told."""
 
@@ -40,6 +72,8 @@ class Table:
         self._paths: dict[tuple[str, str], Grant] = {}
         self._prefixes: dict[tuple[str, str], Grant] = {}
         self._lengths: tuple[int, ...] = ()
+        self._wide: list[_Wide] = []
+        self._size = 0
 
     def extend(self, rules: Iterable[Mapping[str, Any]], grant: Grant) -> None:
         """Take over what a role allows."""
@@ -49,6 +83,10 @@ class Table:
 
     def _add(self, rule: Mapping[str, Any], grant: Grant) -> None:
         verbs = rule.get("verbs") or ()
+        self._size += _entries(rule)
+        if self._size > _MOST:
+            self._wide.append(_Wide.of(rule, grant))
+            return
         for verb, group, resource in product(verbs, rule.get("apiGroups") or (), rule.get("resources") or ()):
             kind = _ALL if resource == "*" else _SUBRESOURCE if resource.startswith("*/") else _EXACT
             self._shapes[verb == "*", group == "*", kind] = None
@@ -79,6 +117,11 @@ class Table:
             found = _first(entry.every, entry.names.get(name)) if name and entry.names else entry.every
             if found is not None and (best is None or found < best):
                 best = found
+        if self._wide:
+            wanted_any = (combined, "*", f"*/{subresource}") if subresource else (combined, "*")
+            for wide in self._wide:
+                if wide.resource(verb, group, wanted_any, name):
+                    best = _first(best, wide.grant)
         return best
 
     def path(self, verb: str, path: str) -> Grant | None:
@@ -89,7 +132,16 @@ class Table:
             for length in self._lengths:
                 if length <= len(path):
                     best = _first(best, self._prefixes.get((wanted, path[:length])))
+        for wide in self._wide:
+            if wide.path(verb, path):
+                best = _first(best, wide.grant)
         return best
+
+
+def _entries(rule: Mapping[str, Any]) -> int:
+    """How many entries a rule comes to."""
+    groups, resources, urls = (len(rule.get(field) or ()) for field in ("apiGroups", "resources", "nonResourceURLs"))
+    return len(rule.get("verbs") or ()) * (groups * resources * (1 + len(rule.get("resourceNames") or ())) + urls)
 
 
 def _first(one: Grant | None, other: Grant | None) -> Grant | None:
