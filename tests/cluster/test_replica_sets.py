@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from setpoint.api.types import apps_v1, core_v1
-from setpoint.controllers.replicaset.ranking import DELETION_COST
+from setpoint.controllers.owned_pods.ranking import DELETION_COST
 from setpoint.testing.cluster import CONTROLLERS, VirtualCluster
 
 NAMESPACE = "default"

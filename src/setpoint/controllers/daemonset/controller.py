@@ -11,7 +11,7 @@ from setpoint.controllers.component import Context
 from setpoint.controllers.daemonset.nodes import should_run
 from setpoint.controllers.daemonset.plan import Observed, Plan
 from setpoint.controllers.daemonset.reconciler import DaemonSetReconciler
-from setpoint.controllers.replicaset.controller import Handlers
+from setpoint.controllers.owned_pods.handlers import Handlers
 
 NAME = "daemonset-controller"
 
@@ -50,7 +50,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
             if before != after:
                 controller.enqueue(key_of(daemon_set))
 
-    daemon_sets.on_change(handlers.replica_set_changed)
+    daemon_sets.on_change(handlers.owner_changed)
     pods.on_change(handlers.pod_changed)
     nodes.on_change(node_changed)
     return controller

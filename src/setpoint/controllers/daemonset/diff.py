@@ -20,7 +20,7 @@ from setpoint.controllers.daemonset.plan import Event, Observed, Plan
 from setpoint.controllers.daemonset.rollout import Rollout, allows_surge
 from setpoint.controllers.daemonset.versions import Versions
 from setpoint.controllers.history import REVISION_LABEL
-from setpoint.controllers.replicaset.pods import is_available, is_ready, is_terminal
+from setpoint.controllers.owned_pods.state import is_available, is_ready, is_terminal
 
 BURST = 250
 

@@ -24,8 +24,8 @@ from setpoint.controllers.daemonset.plan import Observed, Plan
 from setpoint.controllers.daemonset.versions import GENERATION, GENERATION_LABEL
 from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.history import REVISION_LABEL
-from setpoint.controllers.pod_control import PodControl
-from setpoint.controllers.replicaset.template import pod_body
+from setpoint.controllers.owned_pods.control import PodControl
+from setpoint.controllers.owned_pods.template import pod_body
 from setpoint.controllers.revision_control import RevisionControl, Step
 from setpoint.kit.clock import Clock
 

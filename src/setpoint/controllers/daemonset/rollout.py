@@ -15,7 +15,7 @@ from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers.daemonset.nodes import Places
 from setpoint.controllers.daemonset.status import ByNode
 from setpoint.controllers.daemonset.versions import is_updated
-from setpoint.controllers.replicaset.pods import is_available
+from setpoint.controllers.owned_pods.state import is_available
 
 
 class Pair(Struct, frozen=True):

@@ -10,7 +10,7 @@ import msgspec
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers.daemonset.nodes import Places
 from setpoint.controllers.daemonset.versions import is_updated
-from setpoint.controllers.replicaset.pods import is_available, is_ready
+from setpoint.controllers.owned_pods.state import is_available, is_ready
 
 ByNode = Mapping[str, Sequence[core_v1.Pod]]
 

@@ -13,7 +13,7 @@ from setpoint.api.types import meta_v1
 from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.policy_v1 import PodDisruptionBudget, PodDisruptionBudgetStatus
 from setpoint.client.owners import controller_of
-from setpoint.controllers.replicaset.pods import is_ready
+from setpoint.controllers.owned_pods.state import is_ready
 from setpoint.kit.clock import parse_rfc3339, rfc3339
 
 #: how long a pod that was evicted may take to go before it counts again

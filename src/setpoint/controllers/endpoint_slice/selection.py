@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from setpoint.api.types import core_v1
-from setpoint.controllers.replicaset.pods import is_ready, is_terminal, ready_condition
+from setpoint.controllers.owned_pods.state import is_ready, is_terminal, ready_condition
 from setpoint.kit.clock import parse_rfc3339
 
 TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"

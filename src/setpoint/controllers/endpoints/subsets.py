@@ -11,7 +11,7 @@ import msgspec
 from setpoint.api.types import core_v1
 from setpoint.controllers.endpoint_slice import selection
 from setpoint.controllers.endpoint_slice.hashing import port_hash
-from setpoint.controllers.replicaset.pods import is_ready
+from setpoint.controllers.owned_pods.state import is_ready
 
 CAPACITY = 1000
 Ports = tuple[core_v1.EndpointPort, ...]

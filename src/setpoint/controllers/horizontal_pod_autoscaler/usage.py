@@ -14,7 +14,7 @@ from msgspec import Struct
 from setpoint.api.machinery import quantity
 from setpoint.api.types import core_v1
 from setpoint.controllers.horizontal_pod_autoscaler.plan import Sample
-from setpoint.controllers.replicaset.pods import is_ready, ready_condition
+from setpoint.controllers.owned_pods.state import is_ready, ready_condition
 from setpoint.kit.clock import parse_rfc3339
 
 INITIALIZATION = 300.0

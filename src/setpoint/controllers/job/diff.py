@@ -11,7 +11,7 @@ from setpoint.controllers.job import conditions, ending, manage, tracking
 from setpoint.controllers.job.manage import Change
 from setpoint.controllers.job.observation import View, with_finalizer
 from setpoint.controllers.job.plan import Event, Observed, Plan
-from setpoint.controllers.replicaset.pods import is_ready
+from setpoint.controllers.owned_pods.state import is_ready
 from setpoint.kit.clock import rfc3339
 
 OURS = "kubernetes.io/job-controller"

@@ -18,7 +18,7 @@ from setpoint.controllers.job.backoff import Record, remaining_for_index
 from setpoint.controllers.job.observation import View
 from setpoint.controllers.job.pods import index_of, replaces_only_failed
 from setpoint.controllers.job.template import new_indexed_pod, new_pod
-from setpoint.controllers.replicaset.ranking import compare
+from setpoint.controllers.owned_pods.ranking import compare
 
 BURST = 500
 

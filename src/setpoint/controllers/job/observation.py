@@ -11,7 +11,7 @@ from setpoint.api.types import batch_v1, core_v1
 from setpoint.controllers.job import indexes, pods, policies
 from setpoint.controllers.job.indexes import Indexes
 from setpoint.controllers.job.pods import has_valid_index, index_of, is_failed, is_indexed, is_tracked
-from setpoint.controllers.replicaset.pods import is_active, is_ready, is_terminating
+from setpoint.controllers.owned_pods.state import is_active, is_ready, is_terminating
 
 
 def with_finalizer(pod: core_v1.Pod) -> core_v1.Pod:

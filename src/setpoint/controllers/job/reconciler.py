@@ -24,7 +24,7 @@ from setpoint.controllers.job.backoff import Record
 from setpoint.controllers.job.plan import Observed, Plan
 from setpoint.controllers.job.pods import FINALIZER
 from setpoint.controllers.job.untracking import Untracking, untrack
-from setpoint.controllers.pod_control import PodControl
+from setpoint.controllers.owned_pods.control import PodControl
 from setpoint.kit.clock import Clock
 
 

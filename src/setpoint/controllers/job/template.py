@@ -7,7 +7,7 @@ from typing import Any
 from setpoint.api.types import batch_v1, core_v1
 from setpoint.controllers.job import policies
 from setpoint.controllers.job.pods import FAILURES, FINALIZER, IGNORED_FAILURES, INDEX, failures, ignored_failures
-from setpoint.controllers.replicaset.template import pod_body
+from setpoint.controllers.owned_pods.template import pod_body
 
 _NAME_LENGTH = 58
 _VARIABLE = "JOB_COMPLETION_INDEX"

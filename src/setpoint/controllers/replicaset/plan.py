@@ -10,9 +10,9 @@ from setpoint.api.types import apps_v1, core_v1
 from setpoint.client.expectations import TIMEOUT
 from setpoint.client.owners import is_controlled_by
 from setpoint.controllers import claims
+from setpoint.controllers.owned_pods.ranking import pods_to_delete
+from setpoint.controllers.owned_pods.state import is_active, is_terminating, next_availability
 from setpoint.controllers.replicaset import status as statuses
-from setpoint.controllers.replicaset.pods import is_active, is_terminating, next_availability
-from setpoint.controllers.replicaset.ranking import pods_to_delete
 
 BURST = 500
 

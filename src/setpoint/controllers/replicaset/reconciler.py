@@ -15,11 +15,11 @@ from setpoint.client.objects import key_of
 from setpoint.client.owners import controller_of
 from setpoint.client.store import Store
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
-from setpoint.controllers.pod_control import PodControl
+from setpoint.controllers.owned_pods.control import PodControl
+from setpoint.controllers.owned_pods.template import pod_body
 from setpoint.controllers.replicaset import plan as plans
 from setpoint.controllers.replicaset import status as statuses
 from setpoint.controllers.replicaset.plan import Observed, Plan
-from setpoint.controllers.replicaset.template import pod_body
 from setpoint.kit.clock import Clock
 
 

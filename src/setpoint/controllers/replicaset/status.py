@@ -10,7 +10,7 @@ import msgspec
 from setpoint.api.machinery.selectors import from_labels
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers.claims import matches
-from setpoint.controllers.replicaset.pods import is_available, is_ready
+from setpoint.controllers.owned_pods.state import is_available, is_ready
 from setpoint.kit.clock import rfc3339
 
 REPLICA_FAILURE = "ReplicaFailure"

@@ -15,7 +15,7 @@ from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.controllers.claims import BY_CONTROLLER, by_controller
 from setpoint.controllers.component import Context
-from setpoint.controllers.replicaset.controller import Handlers
+from setpoint.controllers.owned_pods.handlers import Handlers
 from setpoint.controllers.replicaset.plan import Observed, Plan
 from setpoint.controllers.replicaset.reconciler import ReplicaSetReconciler
 from setpoint.controllers.replication_controller.conversion import as_replica_set, reference, without_terminating
@@ -76,7 +76,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
         if after is not None:
             converted.put(after)
         if before is not None or after is not None:
-            handlers.replica_set_changed(kind, before, after)
+            handlers.owner_changed(kind, before, after)
 
     controllers.on_change(changed)
     pods.on_change(handlers.pod_changed)

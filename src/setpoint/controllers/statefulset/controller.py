@@ -8,7 +8,7 @@ from setpoint.client.expectations import Expectations
 from setpoint.client.objects import key_of
 from setpoint.controllers.claims import BY_CONTROLLER, by_controller
 from setpoint.controllers.component import Context
-from setpoint.controllers.replicaset.controller import Handlers
+from setpoint.controllers.owned_pods.handlers import Handlers
 from setpoint.controllers.statefulset.plan import Observed, Plan
 from setpoint.controllers.statefulset.reconciler import StatefulSetReconciler
 
@@ -47,7 +47,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
             if any(old.metadata.name.startswith(prefix) for prefix in prefixes):
                 controller.enqueue(key_of(each))
 
-    stateful_sets.on_change(handlers.replica_set_changed)
+    stateful_sets.on_change(handlers.owner_changed)
     pods.on_change(handlers.pod_changed)
     claims.on_change(claim_changed)
     return controller

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from setpoint.api.types import core_v1
-from setpoint.controllers.replicaset.pods import is_available, is_ready
+from setpoint.controllers.owned_pods.state import is_available, is_ready
 
 
 def is_terminating(pod: core_v1.Pod) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers.history import REVISION_LABEL
-from setpoint.controllers.replicaset.template import pod_body
+from setpoint.controllers.owned_pods.template import pod_body
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"

@@ -16,8 +16,8 @@ from setpoint.client.objects import key
 from setpoint.client.store import Store
 from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
 from setpoint.controllers.freshness import Freshness
+from setpoint.controllers.owned_pods.slow_start import slow_start
 from setpoint.controllers.refusals import is_namespace_terminating
-from setpoint.controllers.replicaset.slow_start import slow_start
 from setpoint.controllers.revision_control import RevisionControl
 from setpoint.controllers.statefulset import diff as decision
 from setpoint.controllers.statefulset import status

@@ -8,7 +8,7 @@ import pytest
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.expectations import Expectations
 from setpoint.client.objects import key_of
-from setpoint.controllers.pod_control import PodControl
+from setpoint.controllers.owned_pods.control import PodControl
 from setpoint.kit.clock import VirtualClock
 from setpoint.testing.objects import pod
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.controllers.replicaset.ranking import DELETION_COST, compare, deletion_cost, pods_to_delete
+from setpoint.controllers.owned_pods.ranking import DELETION_COST, compare, deletion_cost, pods_to_delete
 from setpoint.testing.objects import NOW, pod
 
 NOBODY: Counter[str] = Counter()

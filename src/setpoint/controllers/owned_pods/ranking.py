@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from setpoint.api.types import core_v1
-from setpoint.controllers.replicaset.pods import is_active, is_ready, ready_since
+from setpoint.controllers.owned_pods.state import is_active, is_ready, ready_since
 from setpoint.kit.clock import parse_rfc3339
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"

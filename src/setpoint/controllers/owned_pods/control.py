@@ -15,8 +15,8 @@ from setpoint.client.client import ClientProtocol
 from setpoint.client.events import EventRecorder
 from setpoint.client.expectations import Expectations
 from setpoint.client.objects import key_of
+from setpoint.controllers.owned_pods.slow_start import slow_start
 from setpoint.controllers.refusals import is_namespace_terminating
-from setpoint.controllers.replicaset.slow_start import slow_start
 
 
 class PodControl:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from setpoint.controllers.replicaset.slow_start import slow_start
+from setpoint.controllers.owned_pods.slow_start import slow_start
 
 
 class Calls:
