@@ -16,6 +16,7 @@ SMALL_BODY = 64 * 1024  # bytes that are read without asking who sends them
 BODIES = 128 * 1024 * 1024  # bytes of bigger bodies that may be arriving or in work at once
 MAX_PATH = 8 * 1024  # characters; a path of names, each 253 long, is well below
 MAX_PARAMETERS = 2_000
+MAX_MESSAGE = 32 * 1024 * 1024  # bytes of one WebSocket message, which is read as a whole; as Go's DefaultMaxPayloadBytes
 _STRANGERS_SHARE = 4  # those without an identity may fill a quarter of that
 REFUSED = metrics.counter("setpoint_connections_refused_total", "Connections closed because there were too many.")
 _TASKS = metrics.gauge("setpoint_tasks", "Tasks of the event loop.").labels()

@@ -11,6 +11,7 @@ from tests.apiserver.admission_webhooks.conftest import ADMIN
 from tests.apiserver.aggregation.conftest import METRICS, Api
 
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.aggregation import upgrading
 from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.http import HttpServer
 
@@ -38,7 +39,7 @@ async def _echo(request: web.BaseRequest) -> web.StreamResponse:
     return socket
 
 
-async def test_frames_pass_both_ways(api: Api) -> None:
+async def test_frames_pass_both_ways(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     api.other.answers[_STREAM] = _echo
     await api.serve()
     await api.register()
@@ -54,6 +55,11 @@ async def test_frames_pass_both_ways(api: Api) -> None:
                 await socket.send_bytes(b"hello")
                 assert await socket.receive_bytes() == b"back hello"
                 assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
+            monkeypatch.setattr(upgrading, "MAX_MESSAGE", 1024)
+            async with session.ws_connect(url, protocols=(_TOKEN, "v5.channel.k8s.io")) as socket:
+                await socket.receive_str()
+                await socket.send_bytes(b"x" * 10_000)
+                assert (await socket.receive()).data == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                 await session.ws_connect(f"http://127.0.0.1:{port}{METRICS}/nothing")
             assert refused.value.status == 404

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from setpoint.apiserver.aggregation.proxy import headers_of, refused, target_of
+from setpoint.apiserver.bounds import MAX_MESSAGE
 from setpoint.apiserver.request import Request, Response
 from setpoint.kit.tasks import Tasks
 
@@ -37,7 +38,7 @@ async def relay(backend: Backend, server: Registration, request: Request) -> Res
             protocols=protocols,
             headers=headers,
             ssl=backend.trust(server),
-            max_msg_size=0,
+            max_msg_size=MAX_MESSAGE,
             autoclose=False,
         )
     except aiohttp.WSServerHandshakeError as error:
@@ -45,7 +46,7 @@ async def relay(backend: Backend, server: Registration, request: Request) -> Res
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         return refused(f"error trying to reach service: {backend.why(server, error)}")
     chosen = (upstream.protocol,) if upstream.protocol else ()
-    client = web.WebSocketResponse(protocols=chosen, max_msg_size=0, compress=False)
+    client = web.WebSocketResponse(protocols=chosen, max_msg_size=MAX_MESSAGE, compress=False)
     try:
         await client.prepare(request.carrier.request)
         request.carrier.response = client

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.api.machinery.status import StatusError, bad_request, not_found
 from setpoint.apiserver import reach
+from setpoint.apiserver.bounds import MAX_MESSAGE
 from setpoint.apiserver.kubelet_proxy import options
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
@@ -69,7 +70,7 @@ class KubeletProxy:
         url = await self._url(kind, pod, container)
         query = options.stream_query(request, container)
         upstream = await self._upgrade(pod, f"{url}", query, chosen)
-        client = web.WebSocketResponse(protocols=(chosen,), max_msg_size=0, compress=False, autoping=True)
+        client = web.WebSocketResponse(protocols=(chosen,), max_msg_size=MAX_MESSAGE, compress=False, autoping=True)
         try:
             await client.prepare(request.carrier.request)
             request.carrier.response = client
@@ -115,7 +116,7 @@ class KubeletProxy:
         try:
             async with asyncio.timeout(_ANSWER):
                 return await self._sessions().ws_connect(
-                    url, params=query, protocols=(protocol,), max_msg_size=0, autoclose=False
+                    url, params=query, protocols=(protocol,), max_msg_size=MAX_MESSAGE, autoclose=False
                 )
         except aiohttp.WSServerHandshakeError as error:
             raise StatusError(error.status, "InternalError", f"Internal error occurred: {error.message}", {}) from error
