@@ -32,6 +32,9 @@ from setpoint.apiserver.request import Response
 from setpoint.app.options import Timings
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.default import default_chain
+from setpoint.registry.admission.pod_security.configuration import DEFAULT as DEFAULT_POD_SECURITY
+from setpoint.registry.admission.pod_security.configuration import Settings
+from setpoint.registry.admission.pod_security.step import PodSecurity
 from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.registry.table import minors
@@ -84,6 +87,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     front_proxy: KeyPair | None = None,
     usage: Fetch | None = None,
     disabled_plugins: Collection[str] = (),
+    pod_security: Settings = DEFAULT_POD_SECURITY,
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource of a Kubernetes minor; `address` is where clients reach it
     (`host:port`); `usage` gets a node's summary, where metrics are served.
@@ -102,6 +106,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         last=(authorization.escalation,),
         plugins={
             "NodeRestriction": NodeRestriction(reader, authorization.door),
+            "PodSecurity": PodSecurity(reader, pod_security),
             **signer_steps(authorization.door),
             **webhooks.plugins,
             **policies.plugins,

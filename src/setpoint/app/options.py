@@ -112,7 +112,7 @@ class Options(Struct, frozen=True):
     `pod_network` is auto (a network per pod, where root may make one) or host. `stages` declares what pods on simulated nodes
     go through, with chance from `seed`.
     `authorization_config` is the path of Kubernetes' AuthorizationConfiguration; empty: Node and RBAC. `disabled_plugins` are
-    admission plugins to do without.
+    admission plugins to do without; `admission_config` is the path of Kubernetes' AdmissionConfiguration.
     `kubernetes_version` is the minor whose kinds, versions and fields are served. `only` names the one part to run: apiserver,
     or controllers (with the scheduler), for the API server at `server` (empty: the one of the data directory). `tls_san` are more
     names and addresses that the API server is reached by. `scheduler_config` is a KubeSchedulerConfiguration.
@@ -134,6 +134,7 @@ class Options(Struct, frozen=True):
     access: Access = field(default_factory=Access)
     authorization_config: str = ""
     disabled_plugins: tuple[str, ...] = ()
+    admission_config: str = ""
     audit: Audit = field(default_factory=Audit)
     encryption: Encryption = field(default_factory=Encryption)
     controllers: bool = True

@@ -83,6 +83,9 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     authorization_config: Annotated[
         Path | None, typer.Option(help="Kubernetes' AuthorizationConfiguration.", show_default=False)
     ] = None,
+    admission_control_config_file: Annotated[
+        Path | None, typer.Option(help="Kubernetes' AdmissionConfiguration: PodSecurity.", show_default=False)
+    ] = None,
     disable_admission_plugins: Annotated[
         str, typer.Option(help="Admission plugins to do without, with commas between.", show_default=False)
     ] = "",
@@ -169,6 +172,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         scheduler_config=scheduler_config.absolute() if scheduler_config else None,
         authorization_config=str(authorization_config.absolute()) if authorization_config else "",
         disabled_plugins=_plugins(disable_admission_plugins),
+        admission_config=_path(admission_control_config_file),
         access=Access(
             anonymous=anonymous_auth,
             authentication_config=_path(authentication_config),

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from tests.apiserver.conftest import Api
 from tests.registry.builders import Json, pod
 
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.machinery.user import UserInfo
 from setpoint.registry.admission.pod_security.checks import findings
+from setpoint.registry.admission.pod_security.configuration import Exemptions, Settings, read
 from setpoint.registry.admission.pod_security.levels import LATEST, Level, policy_of
+from setpoint.registry.admission.pod_security.step import PodSecurity
+from setpoint.registry.admission.request import AdmissionRequest
+from setpoint.registry.strategy import Context
+from setpoint.registry.table import RESOURCES
 
 PODS = "/api/v1/namespaces/default/pods"
 _PREFIX = "pod-security.kubernetes.io/"
@@ -155,3 +164,54 @@ async def test_pods_are_refused_and_namespaces_told(api: Api) -> None:
     await api.merge(f"{PODS}/p", {"metadata": {"labels": {"x": "y"}}})
     refused = await label(api, 422, enforce="nonsense")
     assert refused["details"]["causes"][0]["field"] == f"metadata.labels[{_PREFIX}enforce]"
+
+
+def test_a_configuration() -> None:
+    document = {
+        "apiVersion": "pod-security.admission.config.k8s.io/v1",
+        "kind": "PodSecurityConfiguration",
+        "defaults": {"enforce": "baseline", "enforce-version": "v1.30", "warn": "restricted"},
+        "exemptions": {"usernames": ["a"], "namespaces": ["kube-system"], "runtimeClasses": ["kata"]},
+    }
+    settings = read(document)
+    assert (str(settings.defaults.enforce), str(settings.defaults.warn)) == ("baseline:v1.30", "restricted:latest")
+    assert settings.exempt.namespaces == {"kube-system"}
+    for defaults, exemptions, why in (
+        ({"enforce": "strict"}, {}, 'defaults.enforce: Invalid value: "strict": must be one of privileged, baseline, restricted'),
+        ({"warn-version": "1.20"}, {}, 'defaults.warn-version: Invalid value: "1.20": must be "latest" or "v1.x"'),
+        ({}, {"namespaces": ["a", "a"]}, 'exemptions.namespaces[1]: Duplicate value: "a"'),
+    ):
+        with pytest.raises(ValueError, match=re.escape(why)):
+            read({**document, "defaults": defaults, "exemptions": exemptions})
+
+
+async def test_exemptions() -> None:
+    namespace = {"metadata": {"name": "default", "labels": {f"{_PREFIX}enforce": "baseline"}}}
+    exempt = Exemptions(frozenset(("boss",)), frozenset(("spared",)), frozenset(("kata",)))
+    step = PodSecurity(_Reader(namespace), Settings(exempt=exempt))
+    bad: Json = {"metadata": {"name": "p"}, "spec": {"hostPID": True}}
+    for user, where, spec in (("boss", "default", {}), ("dev", "spared", {}), ("dev", "default", {"runtimeClassName": "kata"})):
+        request = _request(user, where, {**bad, "spec": {**bad["spec"], **spec}})
+        await step.validate(request)
+        assert list(request.context.annotations) == [f"{_PREFIX}exempt"]
+    with pytest.raises(StatusError, match="violates PodSecurity"):
+        await step.validate(_request("dev", "default", bad))
+
+
+class _Reader:
+    """Knows one namespace."""
+
+    def __init__(self, namespace: Json) -> None:
+        self._namespace = namespace
+
+    async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        return self._namespace
+
+    async def list(self, group_resource: str, namespace: str = "") -> Sequence[Mapping[str, Any]]:
+        return []
+
+
+def _request(user: str, namespace: str, obj: Json) -> AdmissionRequest:
+    resource = next(each for each in RESOURCES if each.plural == "pods" and not each.group)
+    context = Context(UserInfo(user), now=0.0)
+    return AdmissionRequest("CREATE", resource, "v1", context, namespace, "p", obj=obj)

@@ -61,22 +61,32 @@ def policy_of(labels: Mapping[str, str], defaults: Policy = NOTHING) -> tuple[Po
     return Policy(**levels), errors
 
 
+def parse_level(text: str) -> tuple[str, str]:
+    """The level that a text names, and what is wrong with it; the strictest if it names none."""
+    return (text, "") if text in _STRICTNESS else (RESTRICTED, f"must be one of {', '.join(_STRICTNESS)}")
+
+
+def parse_version(text: str) -> tuple[int, str]:
+    """The minor version that a text names, and what is wrong with it; the latest if it names none."""
+    found = _version(text)
+    return int(found[1]) if found else LATEST, "" if found or text == "latest" else 'must be "latest" or "v1.x"'
+
+
 def _level(mode: str, labels: Mapping[str, str], default: Level, errors: list[FieldError]) -> Level:
     """Where a level cannot be read the strictest is enforced, and nothing said."""
     label = f"{PREFIX}{mode}"
     name, minor = default.name, default.minor
     given = labels.get(label)
     if given is not None:
-        name = given
-        if given not in _STRICTNESS:
-            errors.append(_wrong(label, given, f"must be one of {', '.join(_STRICTNESS)}"))
-            name = RESTRICTED if mode == "enforce" else PRIVILEGED
+        name, wrong = parse_level(given)
+        if wrong:
+            errors.append(_wrong(label, given, wrong))
+            name = name if mode == "enforce" else PRIVILEGED
     version = labels.get(f"{label}-version")
     if version is not None:
-        found = _version(version)
-        minor = int(found[1]) if found else LATEST
-        if not found and version != "latest":
-            errors.append(_wrong(f"{label}-version", version, 'must be "latest" or "v1.x"'))
+        minor, wrong = parse_version(version)
+        if wrong:
+            errors.append(_wrong(f"{label}-version", version, wrong))
     return Level(name, minor)
 
 

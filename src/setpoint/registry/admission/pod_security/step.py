@@ -9,11 +9,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from setpoint.api.machinery.status import FieldError, internal_error, invalid_object
 from setpoint.registry.admission.chain import BaseStep, refuse
-from setpoint.registry.admission.pod_security.levels import NOTHING, PREFIX, PRIVILEGED, Level, Policy, policy_of
+from setpoint.registry.admission.pod_security.configuration import DEFAULT, Settings
+from setpoint.registry.admission.pod_security.levels import PREFIX, PRIVILEGED, Level, Policy, policy_of
 from setpoint.registry.admission.reader import Reader
 from setpoint.registry.admission.request import AdmissionRequest
 
@@ -39,21 +38,13 @@ _TEMPLATES = {
 _SECCOMP_POD, _SECCOMP_PREFIX = "seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/"
 
 
-class Exemptions(Struct, frozen=True):
-    """Who and what is not judged."""
-
-    users: frozenset[str] = frozenset()
-    namespaces: frozenset[str] = frozenset()
-    runtime_classes: frozenset[str] = frozenset()
-
-
 class PodSecurity(BaseStep):
-    """Judges by a namespace's labels; `defaults` are for what they do not say."""
+    """Judges by a namespace's labels, and by the settings where those say nothing."""
 
-    def __init__(self, reader: Reader, defaults: Policy = NOTHING, exempt: Exemptions = Exemptions()) -> None:  # noqa: B008  frozen
+    def __init__(self, reader: Reader, settings: Settings = DEFAULT) -> None:
         self._reader = reader
-        self._defaults = defaults
-        self._exempt = exempt
+        self._defaults = settings.defaults
+        self._exempt = settings.exempt
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
         if operation not in {"CREATE", "UPDATE"}:
@@ -132,6 +123,8 @@ class PodSecurity(BaseStep):
         if request.operation == "CREATE":
             if errors:
                 raise invalid_object("", "Namespace", request.name, errors)
+            if request.name in self._exempt.namespaces:
+                self._tell_exempt(request, policy)
             return
         before, old_errors = policy_of(_labels(request.old), self._defaults)
         if errors and _joined(errors) != _joined(old_errors):
@@ -139,8 +132,22 @@ class PodSecurity(BaseStep):
         new, old = policy.enforce, before.enforce
         if new == old or new.name == PRIVILEGED or (new.minor == old.minor and new.strictness <= old.strictness):
             return
-        if request.name not in self._exempt.namespaces:
+        if request.name in self._exempt.namespaces:
+            self._tell_exempt(request, policy)
+        else:
             request.context.warnings += await self._warnings(request.name, new)
+
+    @staticmethod
+    def _tell_exempt(request: AdmissionRequest, policy: Policy) -> None:
+        """Labels that mean nothing."""
+        levels = ", ".join(
+            f"{mode}={level}"
+            for mode in ("enforce", "audit", "warn")
+            if f"{PREFIX}{mode}" in _labels(request.obj) and (level := getattr(policy, mode)).name != PRIVILEGED
+        )
+        if levels:
+            told = f'namespace "{request.name}" is exempt from Pod Security, and the policy ({levels}) will be ignored'
+            request.context.warnings.append(told)
 
     async def _warnings(self, namespace: str, level: Level) -> list[str]:
         from setpoint.registry.admission.pod_security.checks import findings  # only where a level is set
