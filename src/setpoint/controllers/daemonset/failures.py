@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from msgspec import Struct
 
 from setpoint.kit.clock import Clock
@@ -21,15 +19,15 @@ class Failures:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._known: dict[str, dict[str, _Failure]] = defaultdict(dict)
+        self._known: dict[str, dict[str, _Failure]] = {}
 
     def count(self, key: str, node: str) -> None:
         """A failed pod was just taken away."""
         now = self._clock.monotonic()
-        known = self._known[key].get(node)
-        fresh = known is not None and now - known.at <= 2 * LONGEST
-        delay = min(2 * known.delay, LONGEST) if known is not None and fresh else FIRST
-        self._known[key][node] = _Failure(now, delay)
+        remembered = {name: failure for name, failure in self._known.get(key, {}).items() if now - failure.at <= 2 * LONGEST}
+        former = remembered.get(node)
+        remembered[node] = _Failure(now, FIRST if former is None else min(2 * former.delay, LONGEST))
+        self._known[key] = remembered
 
     def waits(self, key: str) -> dict[str, float]:
         """The nodes whose failed pods have to wait, and how many seconds still."""
