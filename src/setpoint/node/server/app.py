@@ -34,6 +34,7 @@ def make_app(agent: Agent, options: AgentOptions) -> web.Application:
             web.get("/healthz", healthz),
             web.get("/pods", pods.serve),
             web.get("/stats/summary", stats.serve),
+            web.get("/metrics/resource", stats.serve_resources),
             web.get("/containerLogs/{namespace}/{pod}/{container}", logs.serve),
             *both("/exec", exec_),
             *both("/attach", attach),
