@@ -1,4 +1,4 @@
-"""`/stats/summary` and `/metrics/resource`: what the node and its pods use, as JSON and for Prometheus, as kubelet serves them."""
+"""`/stats/summary` and `/metrics/resource`: what the node and its pods use, as JSON and for Prometheus. As kubelet has them."""
 
 from __future__ import annotations
 
