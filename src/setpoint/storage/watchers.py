@@ -165,7 +165,7 @@ class Watchers:
         self.revision = 0
         self.lagged = 0
         self._by_prefix: dict[str, _Group] = {}
-        self._lengths: tuple[int, ...] = ()
+        self._lengths: dict[int, int] = {}  # how many prefixes have which length
         self._encoded: deque[Event] = deque()
         self._woken = 0  # in this turn of the loop
         self._due: dict[Watcher, None] = {}
@@ -175,17 +175,20 @@ class Watchers:
 
     def add(self, prefix: str, after: int, backlog: Sequence[Event], capacity: int, only: Only | None = None) -> Watcher:
         watcher = Watcher(self, prefix, after, backlog, capacity, only)
-        if prefix not in self._by_prefix:
-            self._by_prefix[prefix] = _Group()
-            self._measure()
-        self._by_prefix[prefix].add(watcher)
+        group = self._by_prefix.get(prefix)
+        if group is None:
+            group = self._by_prefix[prefix] = _Group()
+            self._lengths[len(prefix)] = self._lengths.get(len(prefix), 0) + 1
+        group.add(watcher)
         return watcher
 
     def remove(self, watcher: Watcher) -> None:
         group = self._by_prefix.get(watcher.prefix)
         if group is not None and group.remove(watcher):
             del self._by_prefix[watcher.prefix]
-            self._measure()
+            self._lengths[len(watcher.prefix)] -= 1
+            if not self._lengths[len(watcher.prefix)]:
+                del self._lengths[len(watcher.prefix)]
 
     def wake(self, watcher: Watcher, waiter: asyncio.Future[None]) -> None:
         """Wake a watcher, in this turn of the loop or a later one: ten thousand at once would hold all others up."""
@@ -204,9 +207,6 @@ class Watchers:
             watcher.wake_now()
         if self._woken:
             asyncio.get_running_loop().call_soon(self._next_turn)
-
-    def _measure(self) -> None:
-        self._lengths = tuple({len(prefix) for prefix in self._by_prefix})
 
     def publish(self, events: Sequence[Event], revision: int) -> None:
         """Give each event to those who watch it; `revision` is what everyone has now seen."""
@@ -235,4 +235,4 @@ class Watchers:
             for watcher in group:
                 watcher.end(error or Unavailable("the store stops"))
         self._by_prefix.clear()
-        self._measure()
+        self._lengths.clear()
