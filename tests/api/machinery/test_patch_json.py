@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from typing import Any
 
 import orjson
@@ -169,3 +170,10 @@ def test_a_merge_patch_twice_is_one(document: dict[str, Any], patch: dict[str, A
     once = merge.apply(document, patch)
     assert merge.apply(once, patch) == once
     assert orjson.dumps(document) == before
+
+
+def test_copies_of_all_steps_count_together() -> None:
+    doubling = [{"op": "copy", "from": "/a", "path": "/a/-"}] * 60
+    steps = json_patch.stepwise({"a": ["x" * 1000]}, doubling)
+    with pytest.raises(StatusError):
+        deque(steps, maxlen=0)

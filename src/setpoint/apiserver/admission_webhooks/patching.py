@@ -76,13 +76,13 @@ def _text(obj: Any) -> bytes:
 
 
 def _apply(obj: Object, operations: list[Any]) -> Any:
-    document: Any = obj
-    for operation in operations:
-        try:
-            document = json_patch.apply(document, [operation], validation=decode.IGNORE)
-        except StatusError:
-            raise internal_error(_complaint(document, operation or {})) from None
-    return document
+    at: tuple[Any, Any] = (obj, None)
+    try:
+        for at in json_patch.stepwise(obj, operations):  # noqa: B007  where it stops is what is told
+            pass
+    except StatusError:
+        raise internal_error(_complaint(at[0], at[1] or {})) from None
+    return at[0]
 
 
 def _complaint(document: Any, operation: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ slash of a path is ignored; a missing value is a null. Every failure of an opera
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -40,6 +41,18 @@ def apply(obj: dict[str, Any], operations: Any, *, validation: str = "Warn") -> 
     for operation in operations:
         document.run(operation or {})
     return document.root
+
+
+def stepwise(obj: dict[str, Any], operations: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """The document before each operation, with that operation, and in the end the patched one, with None.
+
+    `operations` were checked. What a step raises is about the operation that was given last.
+    """
+    document = _Document(obj)
+    for operation in operations:
+        yield document.root, operation
+        document.run(operation or {})
+    yield document.root, None
 
 
 def check(operations: Any, *, strict: bool) -> None:
