@@ -94,6 +94,7 @@ class Policy:
 
     def __init__(self, given: Json, bindings: Sequence[Binding]) -> None:
         spec = given.get("spec") or {}
+        self.given = given
         self.spec: Json = spec
         self.name: str = given["metadata"]["name"]
         self.bindings = bindings
@@ -150,11 +151,22 @@ def _mutation(given: Json) -> str:
     return text
 
 
-def read_policies(policies: Sequence[Json], bindings: Sequence[Json]) -> list[Policy]:
-    """The policies that have bindings, by name; a policy without one does nothing."""
-    of_policy: dict[str, list[Binding]] = {}
-    for given in sorted(bindings, key=lambda each: str(each["metadata"]["name"])):
+def read_policies(policies: Sequence[Json], bindings: Sequence[Json], before: Sequence[Policy] = ()) -> list[Policy]:
+    """The policies that have bindings, by name; a policy without one does nothing. What is as it was `before` stays compiled."""
+    bound: dict[str, list[Binding]] = {}
+    for given in sorted(bindings, key=_name):
         binding = read_binding(given)
-        of_policy.setdefault(binding.policy, []).append(binding)
-    ordered = sorted(policies, key=lambda each: str(each["metadata"]["name"]))
-    return [Policy(each, of_policy[each["metadata"]["name"]]) for each in ordered if each["metadata"]["name"] in of_policy]
+        bound.setdefault(binding.policy, []).append(binding)
+    known = {id(policy.given): policy for policy in before}
+    found: list[Policy] = []
+    for given in sorted(policies, key=_name):
+        if (mine := bound.get(_name(given))) is None:
+            continue
+        policy = known.get(id(given)) or Policy(given, mine)
+        policy.bindings = mine
+        found.append(policy)
+    return found
+
+
+def _name(obj: Json) -> str:
+    return str(obj["metadata"]["name"])

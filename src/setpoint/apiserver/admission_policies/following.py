@@ -92,7 +92,7 @@ class Policies:
         from setpoint.apiserver.admission_policies.definitions import read_policies  # a start needs none of it
 
         try:
-            self._step.policies = read_policies(list(policies.values()), list(bindings.values()))
+            self._step.policies = read_policies([*policies.values()], [*bindings.values()], self._step.policies)
         except (KeyError, TypeError, ValueError):  # what was let in and cannot be read must not keep the others out of force
             log.exception("an admission policy cannot be read")
         self._chain.changed()
