@@ -141,7 +141,7 @@ def simulated_nodes(options: Options, client: Client, clients: Callable[[str], C
 
     from setpoint.node.simulated.chance import Chance
     from setpoint.node.simulated.durations import StageError
-    from setpoint.node.simulated.fleet import SimulatedNodes
+    from setpoint.node.simulated.fleet import Beats, SimulatedNodes
     from setpoint.node.simulated.node_objects import NodeSpec
     from setpoint.node.simulated.stages import Stages
 
@@ -157,7 +157,7 @@ def simulated_nodes(options: Options, client: Client, clients: Callable[[str], C
     specs = [NodeSpec(name) for name in options.node_names]
     lease = max(1, round(options.timings.lease_seconds))
     chance = random.Random(seed)  # noqa: S311
-    return SimulatedNodes(client, clock, specs, stages=stages, clients=clients, lease_seconds=lease, rng=chance)
+    return SimulatedNodes(client, clock, specs, stages=stages, clients=clients, beats=Beats(lease), rng=chance)
 
 
 def scheduler(options: Options, client: Client, clock: Clock) -> Runs:

@@ -31,7 +31,7 @@ from setpoint.controllers.component import Settings
 from setpoint.controllers.manager import ControllerManager
 from setpoint.kit.clock import VirtualClock
 from setpoint.kit.tasks import Tasks
-from setpoint.node.simulated import LEASE_SECONDS, Declared, NodeSpec, SimulatedNodes, Stages
+from setpoint.node.simulated import Beats, Declared, NodeSpec, SimulatedNodes, Stages
 from setpoint.scheduler.scheduler import Scheduler
 from setpoint.storage.backends.memory import memory_store
 from setpoint.testing.chance import seeded
@@ -85,7 +85,7 @@ class VirtualCluster:
         settings: Settings = Settings(),  # noqa: B008  # frozen
         parts: Sequence[str] = (CONTROLLERS, SCHEDULER, NODES),
         without: Sequence[str] = (),
-        lease_seconds: int = LEASE_SECONDS,
+        beats: Beats = Beats(),  # noqa: B008  # frozen
         clock: VirtualClock | None = None,
     ) -> None:
         self.clock = clock or VirtualClock()
@@ -100,7 +100,7 @@ class VirtualCluster:
         self._stages = stages
         self._settings = settings
         self._without = without
-        self._lease_seconds = lease_seconds
+        self._beats = beats
         self._names = parts
         self._running: dict[str, _Running] = {}
         self._tasks = Tasks("cluster")
@@ -252,8 +252,8 @@ class VirtualCluster:
             return connect(identities.user(identities.node_user(name), identities.NODES))
 
         watching = connect(identities.user("system:simulated-nodes", identities.MASTERS))
-        specs, seconds = self._specs.values(), self._lease_seconds
-        return SimulatedNodes(watching, self.clock, specs, clients=own, stages=self._stages, rng=self.rng, lease_seconds=seconds)
+        specs = self._specs.values()
+        return SimulatedNodes(watching, self.clock, specs, clients=own, stages=self._stages, rng=self.rng, beats=self._beats)
 
 
 def _activities(name: str, part: Any) -> list[tuple[str, Activity]]:

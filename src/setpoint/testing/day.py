@@ -14,8 +14,10 @@ connection, drains that respect budgets. `log` tells the story, `Care` checks wh
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -26,7 +28,7 @@ from setpoint.api.types import apps_v1, batch_v1, core_v1, policy_v1
 from setpoint.client.owners import controller_of
 from setpoint.controllers.component import NodeTimings, Settings
 from setpoint.kit.clock import Clock
-from setpoint.node.simulated import NodeSpec, Stages
+from setpoint.node.simulated import Beats, NodeSpec, Stages
 from setpoint.storage.protocol import Event, Store
 from setpoint.testing.chaos import deployment
 from setpoint.testing.cluster import VirtualCluster
@@ -35,7 +37,9 @@ from setpoint.testing.workloads import Exactness
 
 HEARTBEAT = 60
 """Seconds between two heartbeats of a node."""
-_TIMINGS = NodeTimings(monitor_period=10.0, monitor_grace=160.0)
+MOMENTS = 12
+"""At how many moments of a period nodes beat; each moment for itself costs more than what happens in it."""
+_TIMINGS = NodeTimings(monitor_period=20.0, monitor_grace=160.0)
 _AN_HOUR = 3600.0
 _EVICTED = "EvictionByEvictionAPI"
 
@@ -53,7 +57,21 @@ def day_cluster(size: Size = Size(), seed: int = 1) -> VirtualCluster:  # noqa: 
     """The cluster for a day: its nodes beat once a minute."""
     nodes = [NodeSpec(f"node-{number}", cpu="16", memory="64Gi") for number in range(1, size.nodes + 1)]
     settings = Settings(nodes=_TIMINGS)
-    return VirtualCluster(nodes, seed=seed, stages=stages, settings=settings, lease_seconds=4 * HEARTBEAT)
+    return VirtualCluster(nodes, seed=seed, stages=stages, settings=settings, beats=Beats(4 * HEARTBEAT, MOMENTS))
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Within it the garbage collector works as seldom as in a server: it would go through 3,000 pods again and again."""
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def stages(pod: core_v1.Pod) -> Stages:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from setpoint.api.types import apps_v1, coordination_v1, core_v1
-from setpoint.node.simulated import NodeSpec, Stages
+from setpoint.node.simulated import Beats, NodeSpec, Stages
 from setpoint.testing.chaos import deployment
 from setpoint.testing.cluster import NODES, VirtualCluster
 
@@ -80,3 +80,17 @@ async def test_pods_on_a_node_have_addresses_of_their_own() -> None:
         await cluster.settled()
         pods = (await cluster.client.list(core_v1.PODS, "default")).items
         assert len({pod.status.pod_ip for pod in pods}) == 20
+
+
+async def test_with_moments_many_nodes_beat_at_a_few() -> None:
+    async with VirtualCluster(nodes=60, parts=(NODES,), beats=Beats(moments=4)) as cluster:
+        await cluster.advance(30)
+        assert len(set((await renewals(cluster)).values())) <= 4
+
+
+async def test_reports_are_spread_as_heartbeats_are() -> None:
+    async with VirtualCluster(nodes=60, parts=(NODES,)) as cluster:
+        await cluster.advance(600)
+        nodes = (await cluster.client.list(core_v1.NODES)).items
+        assert len({node.status.conditions[-1].last_heartbeat_time for node in nodes}) > 30
+        assert all(len(node.status.conditions) == 4 for node in nodes)

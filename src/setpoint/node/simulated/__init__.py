@@ -6,8 +6,8 @@ Promises: what a pod does next depends on its status and on how long it has been
 nothing; one that was killed restarts its containers when it returns.
 """
 
-from setpoint.node.simulated.fleet import LEASE_SECONDS, Declared, SimulatedNodes
+from setpoint.node.simulated.fleet import Beats, Declared, SimulatedNodes
 from setpoint.node.simulated.node_objects import NodeSpec
 from setpoint.node.simulated.stages import Stages
 
-__all__ = ["LEASE_SECONDS", "Declared", "NodeSpec", "SimulatedNodes", "Stages"]
+__all__ = ["Beats", "Declared", "NodeSpec", "SimulatedNodes", "Stages"]

@@ -29,14 +29,27 @@ from setpoint.node.simulated.stages import Stages
 
 StagesFor = Callable[[core_v1.Pod], Stages]
 Declared = Stages | StagesFor | Lifecycle
-LEASE_SECONDS = 40
+
+
+class Beats(Struct, frozen=True):
+    """How nodes beat: every quarter of `lease_seconds`, each at a moment of its own.
+
+    With `moments`, all beat at so many moments of a period, which costs a server less.
+    """
+
+    lease_seconds: int = 40
+    moments: int = 0
 
 
 class SimulatedNode(Struct):
-    """What the fleet remembers of a node. `lost` are uids of pods whose containers died with it."""
+    """What the fleet remembers of a node. `lost` are uids of pods whose containers died with it.
+
+    `phase`, from 0 to 1, says where in a period its heartbeats and reports fall, so that fleets spread.
+    """
 
     spec: NodeSpec
     index: int
+    phase: float = 0.0
     alive: bool = True
     lost: set[str] = field(default_factory=set)
     addresses: dict[str, str] = field(default_factory=dict)
@@ -76,9 +89,10 @@ class SimulatedNodes:
         stages: Declared = Stages(),  # noqa: B008  # frozen
         clients: Callable[[str], ClientProtocol] | None = None,
         version: str = "v1.36.0",
-        lease_seconds: int = LEASE_SECONDS,
+        beats: Beats = Beats(),  # noqa: B008  # frozen
         rng: random.Random | None = None,
     ) -> None:
+        self._moments = beats.moments
         self._clock = clock
         self._tasks: Tasks | None = None
         self._rng = rng or random.Random()  # noqa: S311  # spreads load; keeps no secret
@@ -96,7 +110,7 @@ class SimulatedNodes:
         self._pod_controller = Controller("simulated-pods", reconciler, clock, workers=8, informers=(self._pods,))
         self._node_reconciler = NodeReconciler(writer, clock, self._nodes.store, self.nodes, version)
         self._node_controller = Controller("simulated-nodes", self._node_reconciler, clock, workers=4, informers=(self._nodes,))
-        self._heartbeat = Heartbeat(writer, clock, self._nodes.store, lease_seconds)
+        self._heartbeat = Heartbeat(writer, clock, self._nodes.store, beats.lease_seconds)
         self._pods.on_change(self._pod_changed)
         self._nodes.on_change(lambda _, old, new: self._node_changed(any_of(old, new)))
         for spec in nodes:
@@ -104,11 +118,15 @@ class SimulatedNodes:
 
     def add(self, spec: NodeSpec) -> None:
         """One more node; it registers as soon as the fleet runs."""
-        node = SimulatedNode(spec, len(self.nodes) + 1)
+        node = SimulatedNode(spec, len(self.nodes) + 1, self._phase())
         self.nodes[spec.name] = node
         self._node_controller.enqueue(spec.name)
         if self._tasks is not None:
             self._beat(node)
+
+    def _phase(self) -> float:
+        phase = self._rng.random()
+        return int(phase * self._moments) / self._moments if self._moments else phase
 
     async def run(self) -> None:
         """Follow pods and nodes, and send heartbeats, until cancelled."""
@@ -125,10 +143,9 @@ class SimulatedNodes:
     def _beat(self, node: SimulatedNode) -> None:
         if self._tasks is None:
             return
-        phase = self._rng.random()
 
         async def beat() -> None:
-            await self._heartbeat.run(node, phase)
+            await self._heartbeat.run(node)
 
         self._tasks.loop(f"heartbeat {node.spec.name}", beat, clock=self._clock)
 

@@ -15,6 +15,7 @@ _PRESSURES = {
     "DiskPressure": ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
     "PIDPressure": ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 }
+CONDITIONS = len(_PRESSURES) + 1
 
 
 class NodeSpec(Struct, frozen=True):

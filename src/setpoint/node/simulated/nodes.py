@@ -14,8 +14,8 @@ from setpoint.client.controller import Result
 from setpoint.client.store import Store
 from setpoint.client.transport import TransportError
 from setpoint.kit import logs
-from setpoint.kit.clock import Clock, rfc3339_micro
-from setpoint.node.simulated.node_objects import LEASE_NAMESPACE, lease_body, node_body, node_status
+from setpoint.kit.clock import Clock, rfc3339, rfc3339_micro
+from setpoint.node.simulated.node_objects import CONDITIONS, LEASE_NAMESPACE, lease_body, node_body, node_status
 
 if TYPE_CHECKING:
     from setpoint.node.simulated.fleet import SimulatedNode
@@ -77,7 +77,12 @@ class NodeReconciler:
         due = self._reported.get(spec.name, now) + REPORT_SECONDS - now
         if _is_ready(observed.present) and observed.present.status.allocatable and due > 0:
             return Plan(spec.name, requeue_after=due)
-        since = {each.type: each.last_transition_time for each in observed.present.status.conditions if _is_well(each)}
+        well = [each for each in observed.present.status.conditions if _is_well(each)]
+        if len(well) == CONDITIONS and observed.present.status.allocatable:
+            return Plan(
+                spec.name, status={"conditions": [{"type": each.type, "lastHeartbeatTime": rfc3339(now)} for each in well]}
+            )
+        since = {each.type: each.last_transition_time for each in well}
         return Plan(spec.name, status=node_status(spec, observed.node.address, self._version, now, since))
 
     async def act(self, plan: Plan) -> Result | None:
@@ -95,8 +100,12 @@ class NodeReconciler:
         else:
             self._reported.setdefault(plan.name, now)
             return Result(plan.requeue_after)
-        self._reported[plan.name] = now
-        return Result(REPORT_SECONDS)
+        if plan.name in self._reported:
+            self._reported[plan.name] = now
+            return Result(REPORT_SECONDS)
+        phase = self._nodes[plan.name].phase  # the second report comes at the node's own phase, as its heartbeats do
+        self._reported[plan.name] = now - REPORT_SECONDS * (1 - phase)
+        return Result(REPORT_SECONDS * phase)
 
 
 def _is_well(condition: core_v1.NodeCondition) -> bool:
@@ -122,11 +131,11 @@ class Heartbeat:
         self._nodes = nodes
         self._seconds = seconds
 
-    async def run(self, node: SimulatedNode, phase: float) -> None:
-        """Beat until cancelled; the second beat comes after `phase` (0 to 1) of a period, so that fleets spread."""
+    async def run(self, node: SimulatedNode) -> None:
+        """Beat until cancelled; the second beat comes at the node's own phase of a period, so that fleets spread."""
         period = self._seconds / 4
         await self._beat(node)
-        await self._clock.sleep(period * phase)
+        await self._clock.sleep(period * node.phase)
         while True:
             await self._beat(node)
             await self._clock.sleep(period)

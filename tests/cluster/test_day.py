@@ -1,0 +1,38 @@
+"""A day in a cluster, or an hour of it: 200 nodes, 3,000 pods, and all that happens to them.
+
+SETPOINT_DAY says how many hours; `make test` takes one, `make soak` 24.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from setpoint.testing.day import Care, Day, day_cluster, seldom_collected
+from setpoint.testing.invariants import Quiet
+
+HOURS = float(os.environ.get("SETPOINT_DAY", "1"))
+QUIET_SECONDS = 330.0
+
+
+@pytest.mark.timeout(max(300, 120 * HOURS))
+async def test_a_day_in_a_cluster() -> None:
+    with seldom_collected():
+        async with day_cluster() as cluster, Care(cluster.store, cluster.clock) as care:
+            day, spent = Day(cluster), {}
+            try:
+                for name, part in (("begin", day.begin()), ("run", day.run(HOURS)), ("end", day.end())):
+                    before = time.process_time()
+                    await part
+                    spent[name] = time.process_time() - before
+                assert await day.differences() == []
+                async with Quiet(cluster.store) as quiet:
+                    await cluster.advance(QUIET_SECONDS)
+                assert quiet.writes == [], "a settled system writes nothing but heartbeats"
+                assert care.violations == []
+            except AssertionError as error:
+                error.add_note("\n".join([*day.log, *await day.differences(), *care.violations[:10]]))
+                raise
+    print(f"\n{HOURS:g} h: {spent}, {spent['run'] / HOURS:.1f} s of the processor an hour, {len(day.log)} events")  # noqa: T201  # the figure, shown with -s
