@@ -35,5 +35,5 @@ def _found(rules: Sequence[Rule], subject: Subject, *, equivalent: bool) -> Targ
         return subject.target
     if not equivalent or not rules:
         return None
-    others = list(subject.equivalents())
+    others = subject.equivalents()
     return next((other for rule in rules for other in others if rule.matches(operation, other, name)), None)

@@ -75,7 +75,7 @@ def _target(hook: Hook, subject: Subject) -> Target | None:
         return subject.target
     if not hook.equivalent:
         return None
-    others = list(subject.equivalents())
+    others = subject.equivalents()
     return next((other for rule in hook.rules for other in others if rule.matches(operation, other)), None)
 
 

@@ -5,7 +5,7 @@ Sources: apiserver `pkg/admission/plugin/webhook/generic/conversion.go`, `pkg/en
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -61,6 +61,7 @@ class Subject:
             namespaced=bool(self.namespace) and not is_namespace,
         )
         self._seen: dict[Target, Seen] = {}
+        self._others: list[Target] | None = None
 
     @property
     def kind(self) -> Kind:
@@ -77,8 +78,13 @@ class Subject:
     def _part(self) -> Subresource | None:
         return next((each for each in self.request.resource.subresources if each.name == self.request.subresource), None)
 
-    def equivalents(self) -> Iterator[Target]:
+    def equivalents(self) -> Sequence[Target]:
         """The other places where the same objects are served."""
+        if self._others is None:
+            self._others = list(self._elsewhere())
+        return self._others
+
+    def _elsewhere(self) -> Iterator[Target]:
         for group, version, plural in places(self.pipeline, self.request.resource.collection, self.request.subresource):
             other = structs.replace(self.target, group=group, version=version, plural=plural)
             if other != self.target:
