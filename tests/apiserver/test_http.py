@@ -344,3 +344,17 @@ async def test_long_heads_together_have_a_bound(rig: Rig) -> None:
     assert b" 200 " in await reader.read()
     assert rig.server.bodies.held == 0
     writer.close()
+
+
+@pytest.mark.parametrize("upgrade", [b"", b"Expect: \r\n"])
+async def test_of_two_credentials_the_first_counts(rig: Rig, upgrade: bytes) -> None:
+    repeated = (
+        b"Authorization: Bearer a\r\nAuthorization: Bearer wrong\r\nX-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2\r\n"
+    )
+    await rig.say(
+        b"GET /a HTTP/1.1\r\nHost: h\r\n" + repeated + b"Impersonate-Group: a\r\nImpersonate-Group: b\r\n" + upgrade + END
+    )
+    [request] = rig.fake.requests
+    assert request.headers["authorization"] == "Bearer a"
+    assert request.headers["x-forwarded-for"] == "1.1.1.1, 2.2.2.2"
+    assert request.headers["impersonate-group"] == "a\nb"

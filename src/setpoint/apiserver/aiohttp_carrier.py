@@ -34,7 +34,7 @@ from setpoint.apiserver.connection import (
     too_large,
     too_late,
 )
-from setpoint.apiserver.heads import REPEATED
+from setpoint.apiserver.heads import again
 from setpoint.apiserver.request import Request, Response
 from setpoint.kit import logs
 
@@ -255,7 +255,7 @@ def _lower(carried: web.BaseRequest) -> dict[str, str]:
     headers: dict[str, str] = {}
     for raw, value in carried.headers.items():
         name = raw.lower()
-        headers[name] = f"{headers[name]}\n{value}" if name in headers and name.startswith(REPEATED) else value
+        headers[name] = value if name not in headers else again(name, headers[name], value)
     return headers
 
 

@@ -28,6 +28,8 @@ _SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
 REPEATED = ("impersonate-", "x-remote-")
 #: the header that no two answers share; where there is one, it is the first
 UNIQUE = "Audit-Id"
+#: headers whose values are one list however many lines they take
+_LISTS = frozenset(("connection", "x-forwarded-for", "sec-websocket-protocol", "accept-encoding"))
 _TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*")  # ASCII, its escapes sound
 _names: dict[bytes, str] = {}
 _MAX_NAMES, _LONGEST_NAME = 500, 64
@@ -86,8 +88,15 @@ def _headers(lines: Iterable[bytes]) -> dict[str, str] | None:
         if name in headers and name in ("content-length", "host"):
             return None
         text = value.strip(b" \t").decode("utf-8", "surrogateescape")
-        headers[name] = f"{headers[name]}\n{text}" if name in headers and name.startswith(REPEATED) else text
+        headers[name] = text if name not in headers else again(name, headers[name], text)
     return headers
+
+
+def again(name: str, held: str, text: str) -> str:
+    """What a header says that is there already: as Go's `Header.Get` reads it, the first of two credentials, say, counts."""
+    if name.startswith(REPEATED):
+        return f"{held}\n{text}"
+    return f"{held}, {text}" if name in _LISTS else held
 
 
 def readable(value: str) -> str:

@@ -19,7 +19,7 @@ _ALL_WARNINGS, _ONE_WARNING = 4096, 256
 class Request(Struct):
     """A request after authentication. `query` has every value of every parameter, `headers` have lower-case names.
 
-    Headers that may be repeated and say who asks (`heads.REPEATED`) hold all their values, one a line; of others the last counts.
+    Headers that may be repeated and say who asks (`heads.REPEATED`) hold all their values, one a line; of others the first.
     `carrier` is what the carrier adds for handlers that take over the connection (exec, attach): the HTTP adapter's own request.
     `impersonated` is set where somebody acts as `user` (`impersonation.Impersonated`: who, and by which right).
     """
