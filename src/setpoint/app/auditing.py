@@ -33,7 +33,9 @@ def begin(audit: Audit, pipeline: Pipeline, clock: Clock) -> tuple[Recorder, Log
     def decode(request: Request, info: RequestInfo) -> Any:
         return _object(pipeline, request, info)
 
-    return Recorder(rules, file, clock, decode), file
+    recorder = Recorder(rules, file, clock, decode)
+    file.last = recorder.flush
+    return recorder, file
 
 
 def _object(pipeline: Pipeline, request: Request, info: RequestInfo) -> Any:

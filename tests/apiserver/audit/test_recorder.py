@@ -43,14 +43,21 @@ class Door:
 class Rig:
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
-        self.lines: list[bytes] = []
+        self._lines: list[bytes] = []
+        self._recorder: Recorder | None = None
 
     def put(self, line: bytes) -> None:
-        self.lines.append(line)
+        self._lines.append(line)
+
+    @property
+    def lines(self) -> list[bytes]:
+        if self._recorder is not None:
+            self._recorder.flush()
+        return self._lines
 
     def record(self, *rules: dict[str, Any], **policy: Any) -> Rig:
         recorder = Recorder(Policy({"rules": rules, **policy}), self, self.pipeline.clock, lambda _, __: None)
-        self.pipeline.audit = recorder
+        self.pipeline.audit = self._recorder = recorder
         return self
 
     def events(self) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -31,7 +31,7 @@ log = logs.get_logger("apiserver.audit")
 CAPACITY = 10_000  # lines, as kube-apiserver's --audit-log-batch-buffer-size
 MOST_BYTES = 64 * 1024 * 1024
 _BATCH = 400  # lines per write
-_GATHER_SECONDS = 0.1
+_GATHER_SECONDS = 0.02
 _DEFAULT_SIZE = 100  # MiB
 _DAY = 86_400.0
 _EVENTS = metrics.counter("apiserver_audit_event_total", "Audit events made.")
@@ -61,6 +61,8 @@ class LogFile:
         # Two numbers each, so that loop and thread need no lock: one only writes the first, the other the second.
         self._sent = self._written = self._sent_bytes = self._written_bytes = 0
         self._told = 0.0
+        #: gives what is still to be written, when the log is closed
+        self.last: Callable[[], None] = lambda: None
         self.dropped = 0
 
     def open(self) -> None:
@@ -73,6 +75,7 @@ class LogFile:
 
     async def close(self) -> None:
         """Write what is buffered, then stop."""
+        self.last()
         thread, self._thread = self._thread, None
         if thread is None:
             return

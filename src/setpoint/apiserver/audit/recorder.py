@@ -19,6 +19,7 @@ from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.audit.policy import (
     COMPLETE,
     LEVELS,
+    METADATA,
     NONE,
     PANIC,
     RECEIVED,
@@ -34,12 +35,16 @@ from setpoint.apiserver.routing import RequestInfo
 from setpoint.kit.clock import Clock, rfc3339
 
 HEADER = "Audit-Id"  # as Go writes Audit-ID
+_AT_ONCE = 100  # events that are encoded in one go: a millisecond
+_GATHER_SECONDS = 0.1
+_LARGE = 16 * 1024  # bytes of a body that is not to be kept for that long
 _MOST_AGENT = 1024  # characters of a User-Agent
 _LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 _CLOSED_EARLY = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
 #: how an event begins, by its level
 _HEADS = tuple(f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","auditID":'.encode() for level in LEVELS)
 _DELETES = ("delete", "deletecollection")
+_STAGE = b',"stage":"'
 _STATUS_FIELDS = ("status", "message", "reason", "details")
 _DECISION, _REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
 
@@ -54,13 +59,17 @@ class Sink(Protocol):
 
 
 class Recorder:
-    """A `pipeline.Audit`. `decode` reads bodies that are no JSON."""
+    """A `pipeline.Audit`. `decode` reads bodies that are no JSON.
+
+    Events are encoded some at a time, a moment after they happened (`flush`), which costs half of encoding each at once.
+    """
 
     def __init__(self, policy: Policy, sink: Sink, clock: Clock, decode: Decode) -> None:
         self._policy = policy
         self._sink = sink
         self._clock = clock
         self._decode = decode
+        self._waiting: list[tuple[_Record, str, float, Mapping[str, str] | None]] = []
 
     async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response:
         """Serve a request by `rest`, and record it as the policy says."""
@@ -92,7 +101,7 @@ class Recorder:
         if verdict.level == NONE:
             return
         record = _Record(self, request, info, verdict, request.headers.get("audit-id") or new_identity())
-        record.change(user={})
+        record.changes()["user"] = {}
         record.answer["responseStatus"] = {
             "metadata": {},
             "status": "Failure",
@@ -102,11 +111,23 @@ class Recorder:
         response.headers = {HEADER: record.identity, **response.headers}
         record.write(COMPLETE)
 
-    def put(self, line: bytes) -> None:
-        self._sink.put(line)
+    def note(self, record: _Record, stage: str, at: float, annotations: Mapping[str, str] | None) -> None:
+        """Take an event; it goes to the sink in a moment."""
+        waiting = self._waiting
+        waiting.append((record, stage, at, annotations))
+        if len(waiting) >= _AT_ONCE or record.is_large:
+            self.flush()
+        elif len(waiting) == 1:
+            asyncio.get_running_loop().call_later(_GATHER_SECONDS, self.flush)
 
-    def now(self) -> str:
-        return _stamp(self._clock.now())
+    def flush(self) -> None:
+        """Give the sink what there is."""
+        waiting, self._waiting = self._waiting, []
+        for record, stage, at, told in waiting:
+            self._sink.put(record.line(stage, at, told))
+
+    def now(self) -> float:
+        return self._clock.now()
 
     def body(self, request: Request, info: RequestInfo) -> Any:
         """A request's body as JSON; None where it is nothing of the kind."""
@@ -122,49 +143,95 @@ class Recorder:
 class _Record:
     """One request's event, as far as it is known; it is written at each stage.
 
-    What does not change from one stage to the next is encoded once (`_about`, until something of it changes).
+    What does not change from one stage to the next is encoded once: `_begun` is that as of the request's beginning, `_known` as
+    of now, made when something of it changes or is written.
     """
 
-    __slots__ = ("_about", "_head", "_info", "_received", "_recorder", "_request", "_verdict", "about", "answer", "identity")
+    __slots__ = (
+        "_about",
+        "_begun",
+        "_info",
+        "_known",
+        "_received",
+        "_recorder",
+        "_request",
+        "_start",
+        "_times",
+        "_user",
+        "_verdict",
+        "answer",
+        "identity",
+    )
 
     def __init__(self, recorder: Recorder, request: Request, info: RequestInfo, verdict: Verdict, identity: str) -> None:
         self._recorder = recorder
         self._request = request
+        self._user = request.user  # whom an impersonation replaces
         self._info = info
         self._verdict = verdict
         self._received = recorder.now()
-        self._head = _HEADS[verdict.level] + orjson.dumps(identity)
-        self._about = b""
+        self._about: dict[str, Any] | None = None
+        self._begun = self._known = self._start = self._times = b""
         self.identity = identity
-        self.about: dict[str, Any] = {
-            "requestURI": request.target or _target(request),
-            "verb": info.verb,
-            "user": _user(request.user),
-            "sourceIPs": source_addresses(request),
-        }
-        if agent := _agent(request):
-            self.about["userAgent"] = agent
-        if info.is_resource:
-            self.about["objectRef"] = _reference(info)
         #: what is known once there is an answer: responseStatus, and objects as far as the policy asks for them
         self.answer: dict[str, Any] = {}
 
-    def change(self, **fields: Any) -> None:
-        """Something is known better than it was."""
-        self.about.update(fields)
-        self._about = b""
+    @property
+    def is_large(self) -> bool:
+        """Whether it is not to be kept for long."""
+        return len(self._request.body) > _LARGE or self._verdict.level > METADATA
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is known of the request; see `change`."""
+        about = self._about
+        if about is None:
+            request = self._request
+            about = self._about = {
+                "requestURI": request.target or _target(request),
+                "verb": self._info.verb,
+                "user": _user(self._user),
+                "sourceIPs": source_addresses(request),
+            }
+            if agent := _agent(request):
+                about["userAgent"] = agent
+            if self._info.is_resource:
+                about["objectRef"] = _reference(self._info)
+        return about
+
+    def _encoded(self) -> bytes:
+        if not self._known:
+            self._known = orjson.dumps(self.about)[1:-1]
+        return self._known
+
+    def changes(self) -> dict[str, Any]:
+        """`about`, to be changed: something is known better than it was."""
+        if RECEIVED not in self._verdict.omitted:
+            self._begun = self._begun or self._encoded()
+        self._known = b""
+        return self.about
 
     def write(self, stage: str) -> None:
         """Record a stage, unless the policy leaves it out."""
-        if stage in self._verdict.omitted:
-            return
-        about = self._about = self._about or orjson.dumps(self.about)[1:-1]
-        answer = b"," + orjson.dumps(self.answer)[1:-1] if self.answer else b""
-        now = self._received if stage == RECEIVED else self._recorder.now()
-        annotations = self._request.annotations
-        last = b',"annotations":' + orjson.dumps(annotations) if annotations else b""
-        times = f',"requestReceivedTimestamp":"{self._received}","stageTimestamp":"{now}"'.encode()
-        self._recorder.put(b'%b,"stage":"%b",%b%b%b%b}\n' % (self._head, stage.encode(), about, answer, times, last))
+        if stage not in self._verdict.omitted:
+            at = self._received if stage == RECEIVED else self._recorder.now()
+            annotations = self._request.annotations
+            self._recorder.note(self, stage, at, dict(annotations) if annotations else None)
+
+    def line(self, stage: str, at: float, annotations: Mapping[str, str] | None) -> bytes:
+        """The event of a stage that was written."""
+        if not self._start:
+            self._start = b"%b%b%b" % (_HEADS[self._verdict.level], orjson.dumps(self.identity), _STAGE)
+            self._times = b',"requestReceivedTimestamp":"%b","stageTimestamp":"' % _stamp(self._received)
+        last = b',"annotations":%b}\n' % orjson.dumps(annotations) if annotations else b"}\n"
+        if stage == RECEIVED:
+            about, answer, when = self._begun or self._encoded(), b"", _stamp(self._received)
+        else:
+            about, answer, when = self._encoded(), self._answered(), _stamp(at)
+        return b'%b%b",%b%b%b%b"%b' % (self._start, stage.encode(), about, answer, self._times, when, last)
+
+    def _answered(self) -> bytes:
+        return b",%b" % orjson.dumps(self.answer)[1:-1] if self.answer else b""
 
     def answered(self, response: Response) -> None:
         """Take in what is known once the answer begins; record that it began, where it goes on for long."""
@@ -175,9 +242,9 @@ class _Record:
                 request.annotations[_DECISION] = "allow" if decision.allowed else "forbid"
             request.annotations[_REASON] = "internal error" if failed else decision.reason
         if request.impersonated is not None:
-            self.change(impersonatedUser=_user(request.impersonated.user))
+            self.changes()["impersonatedUser"] = _user(request.impersonated.user)
             if request.impersonated.constraint:
-                self.change(authenticationMetadata={"impersonationConstraint": request.impersonated.constraint})
+                self.changes()["authenticationMetadata"] = {"impersonationConstraint": request.impersonated.constraint}
         if request.body and info.is_resource and self._was_read(response):
             self._take_body()
         self._take_answer(response)
@@ -203,14 +270,13 @@ class _Record:
             self.answer["requestObject"] = _without_managers(body) if self._verdict.omit_managed_fields else body
 
     def _take_names(self, metadata: Any) -> None:
-        reference = self.about["objectRef"]
+        reference = self.changes()["objectRef"]
         if not isinstance(metadata, dict):
             return
         for field in ("namespace", "name", "uid", "resourceVersion"):
             value = metadata.get(field)
             if value and isinstance(value, str) and not reference.get(field):
                 reference[field] = value
-                self._about = b""
 
     def _take_answer(self, response: Response) -> None:
         found, info = self.answer, self._info
@@ -316,15 +382,16 @@ def _user_json(name: str, uid: str, groups: tuple[str, ...], extra: tuple[tuple[
     return orjson.Fragment(orjson.dumps({field: value for field, value in found.items() if value}))
 
 
-def _stamp(now: float) -> str:
+@lru_cache(maxsize=4)  # an event's two times are often one
+def _stamp(now: float) -> bytes:
     """`metav1.MicroTime`, whose seconds are written once each."""
     second, micro = divmod(round(now * 1_000_000), 1_000_000)
-    return f"{_second(second)}.{micro:06}Z"
+    return b"%b.%06dZ" % (_second(second), micro)
 
 
 @lru_cache(maxsize=4)
-def _second(second: int) -> str:
-    return rfc3339(second)[:-1]
+def _second(second: int) -> bytes:
+    return rfc3339(second)[:-1].encode()
 
 
 def new_identity() -> str:
