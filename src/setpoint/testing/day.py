@@ -23,7 +23,6 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import apps_v1, batch_v1, core_v1, policy_v1
 from setpoint.client.owners import controller_of
 from setpoint.controllers.component import NodeTimings, Settings
@@ -32,6 +31,7 @@ from setpoint.node.simulated import Beats, NodeSpec, Stages
 from setpoint.storage.protocol import Event, Store
 from setpoint.testing.chaos import deployment
 from setpoint.testing.cluster import VirtualCluster
+from setpoint.testing.draining import cordon, drain
 from setpoint.testing.invariants import is_active
 from setpoint.testing.workloads import Exactness
 
@@ -228,32 +228,12 @@ class Day:
         return f"{name}: drain"
 
     async def _drained(self, name: str) -> None:
-        """Cordon, evict until nobody is left, work on the node, and take it back."""
-        clock, rest = self.cluster.clock, 1
-        await self.client.patch(core_v1.NODES, name, {"spec": {"unschedulable": True}})
-        for _ in range(60):
-            pods = (await self.client.list(core_v1.PODS, field_selector=f"spec.nodeName={name}")).items
-            rest = len(pods)
-            if not rest:
-                break
-            for pod in pods:
-                await self._evict(pod)
-            await clock.sleep(5)
-        await clock.sleep(300)
-        await self.client.patch(core_v1.NODES, name, {"spec": {"unschedulable": None}})
+        """Drain it, work on it for a while, and take it back."""
+        rest = await drain(self.client, self.cluster.clock, name)
+        await self.cluster.clock.sleep(300)
+        await cordon(self.client, name, closed=False)
         del self._drains[name]
         self._tell(f"{name}: drained, {rest} left")
-
-    async def _evict(self, pod: core_v1.Pod) -> None:
-        meta = pod.metadata
-        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": meta.name, "namespace": meta.namespace}}
-        if meta.deletion_timestamp:
-            return
-        try:
-            await self.client.create_subresource(core_v1.PODS, meta.name, "eviction", body, meta.namespace)
-        except StatusError as error:
-            if error.code not in {404, 429}:
-                raise
 
     # -- the end
 
