@@ -119,6 +119,19 @@ async def test_bookmarks_come_every_minute_and_the_watch_ends_in_time(api: Any) 
     assert task.done()
 
 
+async def test_a_watch_that_always_has_something_to_send_ends_in_time_too(api: Any) -> None:
+    made = await make(api, "m")
+    seen = await watch(api, f"timeoutSeconds=10&resourceVersion={made['metadata']['resourceVersion']}")
+    sent = 0
+    await api.merge(f"{CONFIGMAPS}/m", {"data": {"n": "0"}})
+    async for _ in seen.stream:
+        sent += 1
+        assert sent < 30
+        await api.merge(f"{CONFIGMAPS}/m", {"data": {"n": str(sent)}})
+        await api.clock.advance(1)
+    assert 8 <= sent <= 13
+
+
 async def test_b09_pages_are_of_one_version_and_count_what_remains(api: Any) -> None:
     for index in range(7):
         await make(api, f"m{index}")
