@@ -246,7 +246,10 @@ class Pipeline:
         if self.authorizer is not None:
             await self.authorizer.authorize(request, info)
         if (self.aggregated or self.built_in) and (elsewhere := self._elsewhere(info)) is not None:
-            return await elsewhere(request)
+            if _takes_long(request, info):
+                return await elsewhere(request)
+            with self._deadlines:  # else servers that never answer would take all seats
+                return await elsewhere(request)
         if not info.is_resource or not self.router.knows(info.group):
             return await self._mounted(request)
         target = self.router.target(request, info)
@@ -329,6 +332,11 @@ _VIRTUAL = {
     "subjectaccessreviews": ("reviews", "subject_access"),
     "localsubjectaccessreviews": ("reviews", "subject_access"),
 }
+
+
+def _takes_long(request: Request, info: RequestInfo) -> bool:
+    """Whether a request for another server's resources may go on for as long as it wants."""
+    return info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG or "upgrade" in request.headers
 
 
 def _module_handler(name: str) -> Handler:

@@ -11,6 +11,7 @@ from aiohttp import web
 from tests.apiserver.aggregation.conftest import METRICS, Api
 
 from setpoint.api.machinery.user import UserInfo
+from setpoint.kit.deadlines import Deadlines
 
 _THINGS = f"{METRICS}/namespaces/default/things"
 
@@ -105,3 +106,14 @@ async def test_what_is_gone_is_not_found(served: Api) -> None:
             break
         await asyncio.sleep(0.01)
     assert status == 404
+
+
+async def test_a_server_that_never_answers_is_given_up(served: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(_: web.BaseRequest) -> web.StreamResponse:
+        await asyncio.sleep(30)
+        raise AssertionError
+
+    served.other.answers[f"{_THINGS}/slow"] = never
+    monkeypatch.setattr(served.pipeline, "_deadlines", Deadlines(0.05))
+    response = await served.respond(f"GET {_THINGS}/slow")
+    assert response.status == 504
