@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from setpoint.apiserver.aggregation.proxy import headers_of, refused, target_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from setpoint.apiserver.aggregation.registration import Registration
 
 _HANDSHAKE = "sec-websocket-"
+_ANSWER = 30.0  # seconds in which the stream must begin
 
 
 async def relay(backend: Backend, server: Registration, request: Request) -> Response:
@@ -33,14 +35,15 @@ async def relay(backend: Backend, server: Registration, request: Request) -> Res
     protocols = tuple(word.strip() for word in request.header("sec-websocket-protocol").split(",") if word.strip())
     headers = [(name, value) for name, value in headers_of(request) if not name.lower().startswith(_HANDSHAKE)]
     try:
-        upstream = await backend.session().ws_connect(
-            f"{server.url}{target_of(request)}",
-            protocols=protocols,
-            headers=headers,
-            ssl=backend.trust(server),
-            max_msg_size=MAX_MESSAGE,
-            autoclose=False,
-        )
+        async with asyncio.timeout(_ANSWER):
+            upstream = await backend.session().ws_connect(
+                f"{server.url}{target_of(request)}",
+                protocols=protocols,
+                headers=headers,
+                ssl=backend.trust(server),
+                max_msg_size=MAX_MESSAGE,
+                autoclose=False,
+            )
     except aiohttp.WSServerHandshakeError as error:
         return refused(error.message, error.status)
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
