@@ -92,3 +92,37 @@ async def test_a_second_look_where_another_changed_it(api: Api) -> None:
     made = await api.make()
     assert made["metadata"]["labels"] == {"a": "data"}
     assert made["data"] == {"seen": "early", "late": "1"}
+
+
+async def test_ownership_stays_with_who_wrote(api: Api) -> None:
+    await api.mutating("m", "Object{metadata: Object.metadata{annotations: {'by': 'policy'}, ?labels: optional.none()}}")
+    path = "PATCH /api/v1/namespaces/default/configmaps/a?fieldManager=me"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "1"}}
+    made = await api(path, body, kind="application/apply-patch+yaml")
+    assert made["metadata"]["annotations"] == {"by": "policy"}
+    assert "labels" not in made["metadata"]
+    assert [entry["fieldsV1"] for entry in made["metadata"]["managedFields"]] == [{"f:data": {"f:k": {}}}]
+
+
+async def test_a_scale(api: Api) -> None:
+    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments/scale"]}
+    await api.mutating("m", "Object{spec: Object.spec{replicas: 2}}", matchConstraints={"resourceRules": [rule]})
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await api("POST /apis/apps/v1/namespaces/default/deployments", {"metadata": {"name": "d"}, "spec": spec})
+    path = "PATCH /apis/apps/v1/namespaces/default/deployments/d/scale"
+    scaled = await api(path, {"spec": {"replicas": 7}}, kind="application/merge-patch+json")
+    assert scaled["spec"] == {"replicas": 2}
+
+
+async def test_params_and_the_authoriser(api: Api) -> None:
+    reference = {"name": "limits", "parameterNotFoundAction": "Allow"}
+    await api.mutating(
+        "m",
+        "[JSONPatch{op: 'add', path: '/data', value: {'most': params.data.most,"
+        " 'may': string(authorizer.requestResource.check('delete').allowed())}}]",
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        binding={"paramRef": reference},
+    )
+    assert (await api.make("limits", data={"most": "3"}))["data"] == {"most": "3"}
+    assert (await api.make())["data"] == {"most": "3", "may": "true"}

@@ -165,3 +165,35 @@ async def test_a_policy_without_failures_ignores_errors_alone(api: Api) -> None:
     await api.validating("p", "object.data.x == 'ok'", failurePolicy="Ignore")
     await api.make()
     assert await denial(api, name="b", data={"x": "bad"}) == "failed expression: object.data.x == 'ok'"
+
+
+async def test_other_versions_of_the_same_object(api: Api) -> None:
+    """The policy knows autoscaling/v1, the write comes as v2."""
+    rule = {"apiGroups": ["autoscaling"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["*"]}
+    check = {
+        "expression": "object.spec.targetCPUUtilizationPercentage < 50",
+        "messageExpression": "request.kind.version + ' of ' + request.requestKind.version",
+    }
+    await api.validating("p", check, matchConstraints={"resourceRules": [rule]})
+    target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+    usage = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
+    spec = {"maxReplicas": 3, "scaleTargetRef": target, "metrics": [{"type": "Resource", "resource": usage}]}
+    path = "POST /apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    refused = await api(path, {"metadata": {"name": "h"}, "spec": spec}, code=422)
+    assert refused["message"].endswith(f"{DENIED}v1 of v2")
+
+
+async def test_changes_hold_at_once_and_others_stay(api: Api) -> None:
+    await api.validating("p", {"expression": "object.metadata.name != 'a'", "message": "no a"})
+    await api.validating("q", {"expression": "object.metadata.name != 'b'", "message": "no b"})
+    assert await denial(api) == "no a"
+    path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p"
+    change = {"spec": {"validations": [{"expression": "object.metadata.name != 'c'", "message": "no c"}]}}
+    await api(f"PATCH {path}", change, kind="application/merge-patch+json")
+    await api.settle()
+    await api.make()
+    assert await denial(api, name="c") == "no c"
+    await api(f"DELETE {path}")
+    await api.settle()
+    await api.make("c")
+    assert "no b" in (await api.make("b", code=422))["message"]
