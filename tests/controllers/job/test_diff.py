@@ -180,7 +180,7 @@ def test_a_policy_fails_the_job_ignores_or_counts() -> None:
     assert result.status.conditions[0].message == (
         "Container c for pod default/a failed with exit code 42 matching FailJob rule at index 0"
     )
-    disrupted = {"conditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    disrupted: dict[str, Any] = {"conditions": [{"type": "DisruptionTarget", "status": "True"}]}
     result = plan(owner, [pod(owner, "a", "Failed", ago=100, **disrupted)])
     listed = result.status.uncounted_terminated_pods
     assert listed is not None

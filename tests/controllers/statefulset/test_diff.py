@@ -51,12 +51,12 @@ def revision(owner: apps_v1.StatefulSet, image: str, number: int) -> apps_v1.Con
 def pod(owner: apps_v1.StatefulSet, ordinal: int, image: str = "v1", *, ready: bool = True, **fields: Any) -> core_v1.Pod:
     name = f"s-{ordinal}"
     labels = {**LABELS, "controller-revision-hash": image, "statefulset.kubernetes.io/pod-name": name}
-    meta = {"labels": labels, "ownerReferences": [controller_reference(owner, apps_v1.STATEFULSETS)]}
-    deleted = {"deletionTimestamp": rfc3339(NOW)} if fields.pop("deleted", False) else {}
+    meta: dict[str, Any] = {"labels": labels, "ownerReferences": [controller_reference(owner, apps_v1.STATEFULSETS)]}
+    deleted = rfc3339(NOW) if fields.pop("deleted", False) else None
     ready_since = fields.pop("ready_since", 100)
     conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": rfc3339(NOW - ready_since)}] if ready else []
     body = {
-        "metadata": metadata(name, **meta, **deleted),
+        "metadata": metadata(name, deletionTimestamp=deleted, **meta),
         "spec": {"containers": [{"name": "c", "image": image}]},
         "status": {"phase": fields.pop("phase", "Running"), "conditions": conditions},
     }
@@ -196,7 +196,8 @@ def test_claims_come_before_the_pod_and_are_mounted() -> None:
 def test_a_claim_that_is_being_deleted_holds_the_pod_up() -> None:
     owner = stateful_set(1, volumeClaimTemplates=[CLAIM])
     claim = msgspec.convert({"metadata": metadata("data-s-0", deletionTimestamp=rfc3339(NOW))}, core_v1.PersistentVolumeClaim)
-    ((step,),) = plan(owner, **{"data-s-0": claim}).stages
+    claims: dict[str, Any] = {"data-s-0": claim}
+    ((step,),) = plan(owner, **claims).stages
     assert isinstance(step, CreatePod)
     assert step.storage.refused == "pvc data-s-0 is being deleted"
 
@@ -214,7 +215,8 @@ def test_claims_are_owned_as_the_policy_says() -> None:
         for each, volume in zip(pods, volumes, strict=True)
     ]
     kept = msgspec.convert({"metadata": metadata("data-s-0")}, core_v1.PersistentVolumeClaim)
-    first, second = plan(owner, pods, **{"data-s-0": kept, "data-s-1": claim}).stages
+    claims: dict[str, Any] = {"data-s-0": kept, "data-s-1": claim}
+    first, second = plan(owner, pods, **claims).stages
     assert isinstance(first[0], UpdatePod)
     ((known, owners),) = first[0].storage.owners
     assert (known.metadata.name, [(ref["kind"], ref["name"]) for ref in owners]) == ("data-s-1", [("Pod", "s-1")])
