@@ -30,6 +30,28 @@ spec:
         command: [sh, -c, 'trap "exit 0" TERM; echo hello from $HOSTNAME; while :; do sleep 0.2; done']
 """
 
+STATEFUL_SET = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 1
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: app
+        image: demo:v1
+        command: [sh, -c, 'echo started >> /data/starts; while :; do sleep 0.2; done']
+        volumeMounts: [{name: data, mountPath: /data}]
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}
+"""
+
 
 @pytest.fixture
 def web(kubectl: Kubectl, namespace: str) -> str:
@@ -49,9 +71,32 @@ def test_version(kubectl: Kubectl) -> None:
 
 
 def test_api_resources(kubectl: Kubectl) -> None:
-    lines = {line.split()[0]: line.split() for line in kubectl("api-resources").splitlines()}
-    assert lines["deployments"] == ["deployments", "deploy", "apps/v1", "true", "Deployment"]
-    assert lines["nodes"] == ["nodes", "no", "v1", "false", "Node"]
+    lines = [line.split() for line in kubectl("api-resources").splitlines()]
+    assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in lines
+    assert ["nodes", "no", "v1", "false", "Node"] in lines
+    assert ["nodes", "metrics.k8s.io/v1beta1", "false", "NodeMetrics"] in lines
+
+
+def test_top(kubectl: Kubectl, web: str) -> None:
+    head, *nodes = kubectl("top", "nodes").splitlines()
+    assert head.split() == ["NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"]
+    assert [line.split()[0] for line in nodes] == ["node-1", "node-2", "node-3"]
+    pods = [line.split() for line in kubectl("top", "pods", "-n", web, "--containers", "--no-headers").splitlines()]
+    assert sorted(pod[0] for pod in pods) == sorted(pod["metadata"]["name"] for pod in alive(kubectl, web))
+    assert all(re.fullmatch(r"app \d+m \d+Mi", " ".join(pod[1:])) for pod in pods)
+
+
+def test_data_outlives_the_pods_of_a_stateful_set(kubectl: Kubectl, namespace: str) -> None:
+    kubectl("apply", "-n", namespace, "-f", "-", stdin=STATEFUL_SET)
+    kubectl("rollout", "status", "-n", namespace, "statefulset/db", "--timeout=40s")
+    kubectl("delete", "pod", "db-0", "-n", namespace)
+    starts = ("exec", "-n", namespace, "db-0", "--", "cat", "/data/starts")
+    eventually(lambda: kubectl.run(*starts).stdout.count("started\n") == 2)
+    claim = get(kubectl, "pvc", "data-db-0", "-n", namespace)
+    assert (claim["status"]["phase"], claim["spec"]["storageClassName"]) == ("Bound", "standard")
+    volume = claim["spec"]["volumeName"]
+    kubectl("delete", "statefulset,pvc", "--all", "-n", namespace, "--timeout=40s")
+    eventually(lambda: kubectl.run("get", "pv", volume).returncode == 1)
 
 
 def test_explain(kubectl: Kubectl) -> None:

@@ -100,4 +100,4 @@ async def test_what_was_left_in_a_volume_belongs_to_the_next_pod(tmp_path: Path)
     assert {path.lstat().st_uid for path in (folder, folder / "sub/file", folder / "link")} == {4711}
     other = convert({"metadata": {"name": "q", "namespace": "n", "uid": "w"}}, Pod)
     await volumes.path(other, "c", 4712)
-    assert (folder / "sub/file").stat().st_uid == 4711  # somebody is there
+    assert (folder / "sub/file").stat().st_uid == 4712

@@ -39,21 +39,17 @@ class ClaimedVolumes:
         """The directory to bind. Raises VolumeError, SourceUnavailable and OSError.
 
         `user` is the one that the node made up for the pod, as which its root runs: to it belongs what the pods before left in a
-        volume that was made for the claim.
+        volume that was made for the claim. Of several pods at a time that is the last one to come.
         """
         key = (pod.metadata.uid, claim)
         if key in self._found:
             return _directory(self._found[key])
         volume = await self._bound(pod, claim)
         path = _directory(volume)
-        if user is not None and _is_provisioned(volume) and not self._is_used(volume):
+        if user is not None and _is_provisioned(volume):
             await asyncio.get_running_loop().run_in_executor(None, _give, path, user)
         self._found[key] = volume
         return path
-
-    def _is_used(self, volume: PersistentVolume) -> bool:
-        """By another pod that is here."""
-        return any(each.metadata.uid == volume.metadata.uid for each in self._found.values())
 
     async def _bound(self, pod: Pod, name: str) -> PersistentVolume:
         namespace = pod.metadata.namespace
