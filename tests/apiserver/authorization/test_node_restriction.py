@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from tests.apiserver.authorization.conftest import World, node
 
+from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.authorization.node.restriction import NodeRestriction
+from setpoint.registry.admission.reader import StoreReader
+from setpoint.registry.admission.request import AdmissionRequest
+from setpoint.registry.strategy import Context
+from setpoint.registry.table import RESOURCES
 
 ONE, OTHER = node("one"), node("other")
 MERGE: Any = {"content_type": "application/merge-patch+json"}
@@ -109,4 +115,28 @@ async def test_slices(nodes: World) -> None:
     body = {"metadata": {"name": "s"}, "spec": {**spec, "devices": []}}
     assert await told(nodes, "POST /apis/resource.k8s.io/v1/resourceslices", body) == (
         "can only create ResourceSlice with the same NodeName as the requesting node"
+    )
+
+
+async def test_tokens(nodes: World) -> None:
+    door: Any = nodes.pipeline.authorizer
+    step = NodeRestriction(StoreReader(nodes.pipeline.store), door)
+    accounts = next(each for each in RESOURCES if each.plural == "serviceaccounts")
+    uids = {name: (await nodes(f"GET {PODS}/{name}"))["metadata"]["uid"] for name in ("on-one", "on-other")}
+
+    async def why(pod: str, uid: str, *audiences: str) -> str:
+        reference = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid}
+        spec = {"boundObjectRef": reference if pod else None, "audiences": list(audiences)}
+        context = Context(ONE, now=0.0)
+        request = AdmissionRequest("CREATE", accounts, "v1", context, "default", "default", "token", obj={"spec": spec})
+        with pytest.raises(StatusError) as caught:
+            await step.admit(request)
+        return caught.value.message.partition(" is forbidden: ")[2]
+
+    assert await why("", "") == "node requested token not bound to a pod"
+    assert await why("on-one", "") == "node requested token with a pod binding without a uid"
+    assert await why("on-other", uids["on-other"]) == "node requested token bound to a pod scheduled on a different node"
+    assert await why("on-one", uids["on-one"], "a", "b") == "node may only request 0 or 1 audiences"
+    assert await why("on-one", uids["on-one"], "vault") == (
+        'audience "vault" not found in pod spec volume, system:node:one is not authorized to request tokens for this audience'
     )

@@ -184,7 +184,10 @@ class NodeRestriction(BaseStep):
             name=request.name,
         )
         decision = await self._door.decide(request.context.user, info)
-        return "" if decision.allowed else f'audience "{audience}" not found in pod spec volume'
+        if decision.allowed:
+            return ""
+        who = f"{request.context.user.name} is not authorized to request tokens for this audience"
+        return f'audience "{audience}" not found in pod spec volume, {who}'
 
     async def _driver_audiences(self, pod: Json) -> set[str]:
         """Whom the drivers of the pod's volumes want tokens for."""
@@ -293,10 +296,11 @@ def _changed_node(node: str, new: Json, old: Json) -> str:
         return f'node "{node}" is not allowed to update configSource to a new non-nil configSource'
     if (spec.get("taints") or []) != (before.get("taints") or []):
         return f'node "{node}" is not allowed to modify taints'
-    if forbidden := _forbidden_labels(new, old):
-        return f"is not allowed to modify labels: {forbidden}"
     owners, owners_before = (((each.get("metadata") or {}).get("ownerReferences")) or [] for each in (new, old))
-    return "" if owners == owners_before else f'node "{node}" is not allowed to modify ownerReferences'
+    if owners != owners_before:
+        return f'node "{node}" is not allowed to modify ownerReferences'
+    forbidden = _forbidden_labels(new, old)
+    return f"is not allowed to modify labels: {forbidden}" if forbidden else ""
 
 
 def _labels(obj: Json) -> Mapping[str, str]:
