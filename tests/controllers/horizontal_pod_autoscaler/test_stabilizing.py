@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import msgspec
@@ -98,3 +99,30 @@ def test_changes_are_forgotten_after_the_longest_period() -> None:
 def test_bounds_with_behaviour() -> None:
     assert decide(Asked(8, 50, 1, 10), behavior()).limited[0] == "TooManyReplicas"
     assert decide(Asked(8, 0, 2, 10), behavior()).limited[0] == "TooFewReplicas"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_is_asked_stays_within_bounds(seed: int) -> None:
+    """A random walk of what metrics want, on one autoscaler: bounds hold at every step, and a steady wish is met in the end."""
+    chance = random.Random(seed)  # noqa: S311  chance, not secrets
+    least, most = sorted((chance.randint(1, 10), chance.randint(1, 60)))
+    pods, seconds = chance.randint(1, 5), chance.choice((15, 60))
+    policies = [{"type": "Pods", "value": pods, "periodSeconds": seconds}]
+    rules = behavior(
+        up={"policies": policies, "stabilizationWindowSeconds": chance.choice((0, 60))},
+        down={"policies": policies, "stabilizationWindowSeconds": chance.choice((0, 120))},
+    )
+    current, memory = chance.randint(least, most), Memory()
+    wanted = current
+    for step in range(200):
+        now = NOW + 15 * step
+        wanted = chance.randint(0, 80) if step < 60 else wanted
+        allowed = allow(Asked(current, wanted, least, most), rules, memory, now)
+        assert least <= allowed.replicas <= most
+        memory = allowed.memory
+        if allowed.replicas != current:
+            memory = noted(memory, rules, current, allowed.replicas, now)
+        current = allowed.replicas
+        assert len(memory.recommendations) <= 10
+        assert len(memory.ups) + len(memory.downs) <= 10
+    assert current == min(max(wanted, least), most)
