@@ -112,7 +112,7 @@ def test_restricted() -> None:
         ' container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set'
         ' securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")'
     )
-    volumes = [{"name": "n", "nfs": {}}, {"name": "h", "hostPath": {}}, {"name": "s", "secret": {}}]
+    volumes = [{"name": "n", "nfs": {}}, {"name": "h", "hostPath": {}}, {"name": "s", "secret": {}}, {"name": "i", "image": {}}]
     assert told("restricted", {**_GOOD, "volumes": volumes}) == (
         'restricted volume types (volumes "n", "h" use restricted volume types "hostPath", "nfs")'
     )

@@ -22,7 +22,9 @@ from setpoint.registry.admission.pod_security.findings import (
 )
 
 Rule = Callable[[Pod], Finding | None]
-_VOLUMES = frozenset(("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"))
+_VOLUMES = frozenset(
+    ("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected", "secret")
+)
 
 
 def unless_windows(rule: Rule) -> Rule:
