@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from setpoint.api.machinery import compact
 from setpoint.storage.protocol import Conflict, Encoded, NotFound, Record, Store
 
 _REMEMBERED = 1024
@@ -62,7 +63,7 @@ class StoreReader:
 
         def encode(revision: int) -> Encoded:
             metadata = {**obj["metadata"], "resourceVersion": str(revision)}
-            return Encoded(orjson.dumps({**obj, "metadata": metadata}), present.selection)
+            return Encoded(compact.dumps({**obj, "metadata": metadata}), present.selection)
 
         try:
             await self._store.update(key, encode, expect=expected)
