@@ -48,7 +48,7 @@ async def send(pipeline: Pipeline, line: str, body: Any = None) -> Response:
 
 async def quota(pipeline: Pipeline, hard: dict[str, str]) -> None:
     """As the controller leaves it: with what is used."""
-    made = orjson.loads((await send(pipeline, f"POST {PATH}/resourcequotas", _quota(hard))).body)
+    made = orjson.loads((await send(pipeline, f"POST {PATH}/resourcequotas", _quota(hard))).body or b"")
     made["status"] = {"hard": hard, "used": dict.fromkeys(hard, "0")}
     assert (await send(pipeline, f"PUT {PATH}/resourcequotas/q/status", made)).status == 200
 
@@ -58,7 +58,7 @@ def _quota(hard: dict[str, str]) -> dict[str, Any]:
 
 
 async def used(pipeline: Pipeline) -> dict[str, str]:
-    found: dict[str, str] = orjson.loads((await send(pipeline, f"GET {PATH}/resourcequotas/q")).body)["status"]["used"]
+    found: dict[str, str] = orjson.loads((await send(pipeline, f"GET {PATH}/resourcequotas/q")).body or b"")["status"]["used"]
     return found
 
 
@@ -71,7 +71,7 @@ async def create_all(servers: list[Pipeline], plural: str, **more: Any) -> list[
 async def test_counts(servers: list[Pipeline]) -> None:
     await quota(servers[0], {"count/configmaps": "37"})
     codes = await create_all(servers, "configmaps", data={"a": "b"})
-    items = orjson.loads((await send(servers[1], f"GET {PATH}/configmaps")).body)["items"]
+    items = orjson.loads((await send(servers[1], f"GET {PATH}/configmaps")).body or b"")["items"]
     assert len(items) == codes.count(201) == 37
     assert set(codes) == {201, 403}
     assert await used(servers[1]) == {"count/configmaps": "37"}

@@ -87,9 +87,7 @@ async def test_b21_orphans_stay_and_lose_the_reference(cluster: VirtualCluster, 
 
 
 async def test_b21_a_job_leaves_its_pods_and_a_deployment_does_not(cluster: VirtualCluster, api: Any) -> None:
-    await api.make(
-        "/apis/batch/v1/namespaces/default/jobs", "j", spec={"template": {"spec": {**SPEC, "restartPolicy": "Never"}}}
-    )
+    await api.make("/apis/batch/v1/namespaces/default/jobs", "j", spec={"template": {"spec": {**SPEC, "restartPolicy": "Never"}}})
     await api.make(DEPLOYMENTS, "d", spec={"selector": {"matchLabels": LABELS}, "template": TEMPLATE})
     await cluster.settled()
     assert len(await names(api, PODS)) == 2
