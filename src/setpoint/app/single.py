@@ -104,7 +104,7 @@ async def _import_the_rest(clock: Clock) -> None:
 
 async def _announce(server: ApiServer, options: Options, started_at: float) -> None:
     client = server.client(identities.user("setpoint", "system:masters"), "setpoint")
-    if not await until_nodes_ready(client, options.node_names, started_at, _READY_SECONDS):
+    if not await until_nodes_ready(client, options.node_names, started_at, _READY_SECONDS + options.nodes / 25):
         raise StartError(f"the nodes do not get ready within {_READY_SECONDS:.0f} s")
     say(f"kubeconfig: {options.kubeconfig or server.data.admin_kubeconfig}")
     say(f"ready in {time.time() - started_at:.2f} s  {server.url}")

@@ -127,6 +127,11 @@ async def _until_served(launcher: Launcher, data: DataDir) -> None:
         await asyncio.sleep(0.02)
 
 
+def _seconds(options: Options) -> float:
+    """How long nodes may take to get ready; thousands of them take longer."""
+    return _READY_SECONDS + options.nodes / 25
+
+
 async def _until_ready(launcher: Launcher, data: DataDir, options: Options, started_at: float) -> bool:
     """True when it is, False when it is to end before; raises StartError."""
     from setpoint.app.readiness import until_nodes_ready
@@ -136,7 +141,7 @@ async def _until_ready(launcher: Launcher, data: DataDir, options: Options, star
         return False
     client, transport = connect(data.admin_kubeconfig, "setpoint")
     try:
-        ready = await until_nodes_ready(client, options.node_names, started_at, _READY_SECONDS, lambda: launcher.gives_up)
+        ready = await until_nodes_ready(client, options.node_names, started_at, _seconds(options), lambda: launcher.gives_up)
     finally:
         await transport.close()
     if not ready and (launcher.failed or not launcher.gives_up):
