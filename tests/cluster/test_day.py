@@ -14,7 +14,7 @@ from setpoint.testing.day import Care, Day, Size, day_cluster, seldom_collected
 from setpoint.testing.invariants import Quiet
 
 HOURS = float(os.environ.get("SETPOINT_DAY", "1"))
-SIZE = Size() if "SETPOINT_DAY" in os.environ else Size(nodes=40, teams=2, deployments=5, replicas=12)
+SIZE = Size() if "SETPOINT_DAY" in os.environ else Size(nodes=30, teams=2, deployments=5, replicas=12)
 QUIET_SECONDS = 330.0
 
 

@@ -198,8 +198,10 @@ def _pod(key: str, old: Object | None, new: Object) -> Iterable[str]:
 
 
 class Quiet:
-    """Notes the writes of a time in which there should be none; leases, unchanged node conditions and the
-    end of old events do not count."""
+    """Notes the writes of a time in which there should be none.
+
+    Leases and unchanged node conditions are heartbeats; that old events go is nobody's work.
+    """
 
     def __init__(self, store: Store) -> None:
         self.writes: list[str] = []
