@@ -27,8 +27,6 @@ _BOOKMARK_PERIOD = 60.0
 _LAST_BOOKMARK = 2.0
 #: seconds after which a watch ends that asked for no time: this, to twice this
 _MIN_TIMEOUT = 1800.0
-#: seconds after its end that a watch may take to send what is ready: where there is ever more, it would never end
-_OVERTIME = 1.0
 
 
 async def handle(call: Call) -> Response:
@@ -143,7 +141,9 @@ async def _run(
             initial = ()  # a watch lasts for long, the state at its start need not
             if options.initial_events and options.bookmarks:
                 yield lines.bookmark(after, initial_end=True)
-            while pace.left() > -_OVERTIME:
+            over = False
+            while not over:
+                over = pace.over()  # then what is ready is the last: where there is ever more, the watch would never end
                 events = watch.ready() or await pace.next(watch)
                 if events is None:
                     break
