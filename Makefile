@@ -37,7 +37,7 @@ ALONE := tests/node tests/e2e tests/bounds
 
 test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without processes side by side, then those with
 	@$(DEBIAN) test
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(filter-out $(ALONE) tests/golden tests/__pycache__,$(wildcard tests/*)) $(TALKERS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(filter-out $(ALONE) tests/golden tests/__pycache__,$(wildcard tests/*)) $(TALKERS)
 	$(BIN)/python -m pytest $(ALONE) $(addprefix --ignore=,$(filter tests/e2e/%,$(TALKERS)))
 	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
 

@@ -141,6 +141,16 @@ async def test_torn_pages_are_noticed(tmp_path: Path) -> None:
     assert "is corrupted" in await complaint(tmp_path)
 
 
+async def test_a_lost_beginning_of_history_is_noticed(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    await store.open()
+    await store.close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("DELETE FROM history")
+    connection.close()
+    assert "is corrupted: it does not say where its history begins" in await complaint(tmp_path)
+
+
 async def test_a_path_that_cannot_be_a_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     assert "cannot be used" in await complaint(tmp_path / "file" / "data")

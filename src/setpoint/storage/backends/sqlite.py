@@ -163,8 +163,15 @@ class SQLiteJournal:
         files.remember_use()
         return recovered
 
+    def _floor(self) -> int:
+        """Where history begins; on a damaged page there may be no such row, or one with anything in it."""
+        row = self._connection.execute("SELECT floor FROM history").fetchone()
+        if row is None or type(row[0]) is not int:
+            raise StoreError(self._corrupted("it does not say where its history begins"))
+        return int(row[0])
+
     def _read(self) -> Recovered:
-        (floor,) = self._connection.execute("SELECT floor FROM history").fetchone()
+        floor = self._floor()
         found = self._connection.execute("SELECT revision, key, created, expires, value, checksum FROM log ORDER BY revision")
         try:
             rows, damaged = verified(found)
