@@ -36,6 +36,7 @@ QUICK = (
     "read",
     "read-discovery",
     "crd-schema",
+    "access-auth",
 )
 #: cases whose text quotes the server's own revision, and so may or may not be the recorded one
 VARIES = {"read": 1}
