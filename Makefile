@@ -32,7 +32,7 @@ check: $(STAMP)  ## lint, types, layers, dependencies
 	$(BIN)/python scripts/dependency_audit.py
 
 # Clients that only talk to the server, and may share the machine with other tests.
-TALKERS := tests/golden $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py)
+TALKERS := tests/golden $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py repeated.py)
 ALONE := tests/node tests/e2e tests/bounds
 
 test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without processes side by side, then those with
