@@ -24,6 +24,11 @@ def left(mark: str) -> list[psutil.Process]:
     return [process for process, _ in _marked(mark)]
 
 
+def values(mark: str, variable: str) -> set[str]:
+    """What a variable is in the processes that still run for this demonstration; some may end while one looks."""
+    return {environment.get(variable, "") for _, environment in _marked(mark)}
+
+
 def _marked(mark: str) -> Iterator[tuple[psutil.Process, dict[str, str]]]:
     for process in psutil.process_iter():
         try:

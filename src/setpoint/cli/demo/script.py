@@ -113,10 +113,8 @@ class Demo:
 
         await self._until("the update", rolled)
         await self._until("the old pods' end", lambda: self._only(5))
-        versions = {process.environ().get("VERSION") for process in processes.left(self._mark)}
-        self._tell.good(
-            f"every process runs version {', '.join(sorted(map(str, versions)))}; at the lowest {lowest} were available"
-        )
+        versions = processes.values(self._mark, "VERSION")
+        self._tell.good(f"every process runs version {', '.join(sorted(versions))}; at the lowest {lowest} were available")
 
     async def lose_a_node(self) -> None:
         pods = await self._pods()
