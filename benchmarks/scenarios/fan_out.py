@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -95,9 +95,9 @@ async def _create(session: aiohttp.ClientSession, target: Target, numbers: Itera
             await answer.read()
 
 
-async def _reached(condition: object, seconds: float = 120) -> None:
+async def _reached(condition: Callable[[], bool], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
+    while not condition():
         if time.monotonic() > deadline:
             raise RuntimeError("the watchers are not told everything")
         await asyncio.sleep(0.002)
