@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.e2e import transcript
 
-from setpoint.testing.real import KUBECTL, Cluster, Kubectl
+from setpoint.testing.real import KUBECTL, Cluster, Kubectl, eventually
 
 TRANSCRIPTS = sorted((Path(__file__).parent / os.environ.get("SETPOINT_TRANSCRIPTS", "transcripts")).glob("*.txt"))
 """With SETPOINT_TRANSCRIPTS=transcripts-1.20 and SETPOINT_KUBECTL those of Debian's old kubectl."""
@@ -23,7 +23,9 @@ def simulated(tmp_path_factory: pytest.TempPathFactory, new_cluster: Callable[..
         pytest.skip("kubectl is not installed")
     cluster = new_cluster(tmp_path_factory.mktemp("transcripts") / "data", "--nodes", "1", "--runtime", "simulated")
     cluster.start()
-    yield Kubectl(cluster.kubeconfig, tmp_path_factory.mktemp("home"))
+    kubectl = Kubectl(cluster.kubeconfig, tmp_path_factory.mktemp("home"))
+    eventually(lambda: "node-1" in kubectl("get", "lease", "-n", "kube-node-lease", "-o", "name"))
+    yield kubectl
     cluster.stop()
 
 

@@ -29,6 +29,12 @@ async def test_many_nodes_register_and_beat_at_different_moments() -> None:
         assert len(set(after.values())) > 50, "not all at once"
 
 
+async def test_the_first_lease_comes_with_the_node() -> None:
+    async with VirtualCluster(nodes=5, parts=(NODES,)) as cluster:
+        await cluster.advance(1)
+        assert len(await renewals(cluster)) == 5
+
+
 async def test_a_node_has_the_size_labels_and_taints_asked_for() -> None:
     spec = NodeSpec(
         "big", cpu="64", memory="256Gi", pods=500, labels={"zone": "a"}, taints=({"key": "k", "effect": "NoSchedule"},)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 REPORT_SECONDS = 300.0
 """How often a node's status is written even if nothing changed: the kubelet's nodeStatusReportFrequency."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 7.0
+"""Seconds between two tries to make a lease, as in client-go's lease controller."""
 log = logs.get_logger("node.simulated")
 
 
@@ -134,11 +136,19 @@ class Heartbeat:
     async def run(self, node: SimulatedNode) -> None:
         """Beat until cancelled; the second beat comes at the node's own phase of a period, so that fleets spread."""
         period = self._seconds / 4
+        await self._registered(node.spec.name)
         await self._beat(node)
         await self._clock.sleep(period * node.phase)
         while True:
             await self._beat(node)
             await self._clock.sleep(period)
+
+    async def _registered(self, name: str) -> None:
+        """Wait until the Node is there to own the lease: looked for with a kubelet's pauses (0.2 s, doubled up to 7 s)."""
+        pause = FIRST_PAUSE
+        while self._nodes.get(name) is None:
+            await self._clock.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _beat(self, node: SimulatedNode) -> None:
         if not node.alive:
