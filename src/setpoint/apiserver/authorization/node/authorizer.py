@@ -8,13 +8,13 @@ from types import MappingProxyType
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.authorization.attributes import name_of
 from setpoint.apiserver.authorization.decision import ALLOWED, NO_OPINION, Decision, Rules
-from setpoint.apiserver.authorization.following import Following
 from setpoint.apiserver.authorization.node.graph import Graph
 from setpoint.apiserver.authorization.rbac.table import Grant, Table
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.registry.rbac.default_roles import Seeds
+from setpoint.storage.following import Following
 from setpoint.storage.protocol import Store
 
 PREFIX, GROUP = "system:node:", "system:nodes"

@@ -11,12 +11,12 @@ import orjson
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.authorization import union
 from setpoint.apiserver.authorization.decision import NO_OPINION, Decision, Rules
-from setpoint.apiserver.authorization.following import Following
 from setpoint.apiserver.authorization.rbac.index import Index, Key, Rule, binding_of, not_found
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.registry.rbac.default_roles import Seeds
+from setpoint.storage.following import Following
 from setpoint.storage.protocol import Record, Store
 
 GROUP = "rbac.authorization.k8s.io"
