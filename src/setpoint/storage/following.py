@@ -50,7 +50,8 @@ class Following:
         self._rest()
 
     async def run(self) -> None:
-        behind = False
+        """Never ends; `load` need not have been called before."""
+        behind = not self._revision
         while True:
             try:
                 if behind:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 
-from setpoint.apiserver.custom_resources.following import CustomResources
-from setpoint.storage.protocol import Lagged, Unavailable
+from setpoint.storage.protocol import Event, Lagged, StoreError
+from setpoint.storage.watchers import Watcher
 from setpoint.testing.cluster import VirtualCluster
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -26,25 +26,25 @@ def _definition() -> dict[str, Any]:
     return {"metadata": {"name": "widgets.demo.test"}, "spec": spec}
 
 
-@pytest.mark.parametrize("error", [Lagged("slow"), Unavailable("busy")])
 async def test_a_definition_that_went_unseen_is_withdrawn(
-    ask: Ask, cluster: VirtualCluster, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ask: Ask, cluster: VirtualCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    next_events = Watcher.next
+    errors: list[StoreError] = []
+
+    async def miss(watcher: Watcher) -> Sequence[Event]:
+        events = await next_events(watcher)
+        if errors and _KEY.startswith(watcher.prefix):
+            raise errors.pop()
+        return events
+
+    monkeypatch.setattr(Watcher, "next", miss)
     await ask("POST", _CRDS, _definition())
     assert (await ask("GET", _WIDGETS))["kind"] == "WidgetList"
-
-    async def miss(*_: object) -> None:
-        raise error
-
-    with monkeypatch.context() as patched:
-        patched.setattr(CustomResources, "_on_change", miss)
-        patched.setattr(CustomResources, "_settle", _nothing)
-        await cluster._server.pipeline.store.delete(_KEY)
-        await cluster.clock.advance(2)
+    errors.append(Lagged("slow"))
+    await cluster._server.pipeline.store.delete(_KEY)
+    await cluster.clock.advance(2)
+    assert not errors
     assert (await ask("GET", _WIDGETS))["code"] == 404
     await ask("POST", _CRDS, _definition())
     assert (await ask("GET", _WIDGETS))["kind"] == "WidgetList"
-
-
-async def _nothing(*_: object) -> None:
-    """Nothing to settle."""

@@ -59,7 +59,7 @@ class AutomanagedServices:
             present = self._services.find(name)
             if present is None:
                 well &= await self._try(self._own.create(_api_service(group, version)))
-        for obj in list(self._services.objects()):
+        for obj in list(self._services.objects.values()):
             if _is_ours(obj) and obj["metadata"]["name"] not in wanted:
                 well &= await self._try(self._own.delete(obj["metadata"]["name"]))
         return well

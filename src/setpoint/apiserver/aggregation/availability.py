@@ -19,7 +19,8 @@ from setpoint.apiserver.aggregation.own_requests import OwnRequests
 from setpoint.kit import logs
 from setpoint.kit.clock import rfc3339
 from setpoint.kit.tasks import Tasks
-from setpoint.storage.protocol import Compacted, Lagged, NotFound, Unavailable
+from setpoint.storage.following import Following
+from setpoint.storage.protocol import NotFound, Record
 
 if TYPE_CHECKING:
     from setpoint.apiserver.aggregation.backend import Backend
@@ -82,19 +83,13 @@ class Availability:
 
     async def _watch(self, prefix: str) -> None:
         """Wake when a service that we pass on to changes, or where it is served."""
-        store = self._pipeline.store
-        while True:
-            try:
-                async with await store.watch(prefix, after=store.revision) as watch:
-                    while True:
-                        for event in await watch.next():
-                            namespace = event.key.removeprefix(prefix).partition("/")[0]
-                            if any(each.namespace == namespace for each in self._services.remote.values()):
-                                self._wake.set()
-            except (Lagged, Compacted):
+
+        def take(key: str, _record: Record | None) -> None:
+            namespace = key.removeprefix(prefix).partition("/")[0]
+            if any(each.namespace == namespace for each in self._services.remote.values()):
                 self._wake.set()
-            except Unavailable:
-                await self._pipeline.clock.sleep(_FIRST_RETRY)
+
+        await Following(self._pipeline.store, self._pipeline.clock, prefix, take).run()
 
     async def _look(self, server: Registration) -> bool:
         finding = await self._finding(server)

@@ -1,11 +1,13 @@
 """Follows the CustomResourceDefinitions in the store, serves their kinds and keeps their status.
 
-`load` serves what is established already, before the server listens; `run` follows every change, for ever. A change is worked on
-in the order of its revision: status first (names, Established), then the kind is served or withdrawn.
+`load` serves what is established already, before the server listens; `run` follows every change, for ever. Two loops: one serves
+and withdraws kinds as definitions say that they are; the other brings each definition's status (names, Established) to what it
+should be, the longest waiting first, of which the first then hears.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,8 @@ from setpoint.kit import logs
 from setpoint.kit.tasks import Tasks
 from setpoint.registry.apiextensions.conditions import is_true
 from setpoint.registry.resource import ServedResource
-from setpoint.storage.protocol import Compacted, Lagged, Record, Unavailable
+from setpoint.storage.following import Following
+from setpoint.storage.protocol import Record
 
 if TYPE_CHECKING:
     from setpoint.apiserver.custom_resources.kinds import Kind
@@ -34,7 +37,6 @@ GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 _PREFIX = f"{PLURAL}.{GROUP}/"
 _USER = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
 _AGENT = {"user-agent": "kube-apiserver", "content-type": "application/json"}
-_PAUSE = 1.0  # seconds until the store is asked again that could not answer
 
 Groups = list[tuple[str, list[str]]]
 
@@ -50,8 +52,11 @@ class CustomResources:
         self._kinds: dict[str, Kind] = {}
         self._ending: set[str] = set()  # keys of definitions whose objects are being deleted
         self._watches: dict[str, set[Any]] = {}
-        self._revision = 0
+        self._unsettled: dict[str, None] = {}  # keys of definitions whose status is to be looked at, in order
+        self._unserved = True  # what is served is no longer what `on_change` was told of
+        self._wake = asyncio.Event()
         self._generation = 0
+        self._following = Following(pipeline.store, pipeline.clock, _PREFIX, self._on_change, self._taken)
 
     # --- what is served ---
 
@@ -76,50 +81,33 @@ class CustomResources:
 
     async def load(self) -> None:
         """Serve every established kind that is there, and no other."""
-        page = await self._pipeline.store.list(_PREFIX)
-        self._revision = page.revision
-        found = {record.key: _read(record) for record in page.records}
-        for key in self._definitions.keys() - found.keys():
-            self._forget(key)
-        for key, definition in found.items():
-            self._take(key, definition)
-        self._changed()
+        await self._following.load()
 
     async def run(self) -> None:
-        """Work on every change; never ends, and begins anew with what is there where changes were missed."""
-        behind = False
+        """Work on every change; never ends."""
         async with Tasks("custom resources") as tasks:
+            tasks.start("definitions", self._following.run())
             while True:
-                try:
-                    if behind:
-                        await self.load()
-                    behind = False
-                    await self._follow(tasks)
-                except (Lagged, Compacted):
-                    behind = True
-                except Unavailable:
-                    behind = True
-                    await self._pipeline.clock.sleep(_PAUSE)
+                await self._wake.wait()
+                self._wake.clear()
+                while key := next(iter(self._unsettled), ""):  # the oldest change first
+                    del self._unsettled[key]
+                    await self._settle(key, tasks)
 
-    async def _follow(self, tasks: Tasks) -> None:
-        for key in list(self._definitions):
-            await self._settle(key, tasks)
-        async with await self._pipeline.store.watch(_PREFIX, after=self._revision) as watch:
-            while True:
-                for event in await watch.next():
-                    self._revision = event.revision
-                    await self._on_change(event.key, event.record, tasks)
-
-    async def _on_change(self, key: str, record: Record | None, tasks: Tasks) -> None:
+    def _on_change(self, key: str, record: Record | None) -> None:
         if record is None:
             self._forget(key)
+            self._unsettled |= dict.fromkeys(self._definitions)  # names that were taken may be free now
+            self._unserved = True
+        else:
+            self._unserved |= self._take(key, orjson.loads(record.value))
+            self._unsettled[key] = None
+        self._wake.set()
+
+    def _taken(self) -> None:
+        if self._unserved:
+            self._unserved = False
             self._changed()
-            for other in list(self._definitions):  # names that were taken may be free now
-                await self._settle(other, tasks)
-            return
-        if self._take(key, _read(record)):
-            self._changed()
-        await self._settle(key, tasks)
 
     def _take(self, key: str, definition: dict[str, Any]) -> bool:
         """Serve a definition as it is now; whether that is another way than before."""
@@ -147,7 +135,9 @@ class CustomResources:
 
     async def _settle(self, key: str, tasks: Tasks) -> None:
         """Bring a definition's status to what it should be; begin to delete its objects where it is being deleted."""
-        definition = self._definitions[key]
+        definition = self._definitions.get(key)
+        if definition is None:
+            return
         if definition["metadata"].get("deletionTimestamp"):
             if key not in self._ending and cleanup.is_due(definition):
                 self._ending.add(key)
@@ -223,8 +213,3 @@ def _shape(definition: Mapping[str, Any]) -> tuple[Any, ...]:
     status = definition.get("status") or {}
     established, terminating = is_true(definition, "Established"), is_true(definition, "Terminating")
     return definition["spec"], status.get("acceptedNames"), established, terminating
-
-
-def _read(record: Record) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads(record.value)
-    return found
