@@ -66,6 +66,24 @@ def test_directives_of_maps(pod: Node) -> None:
     assert kept["metadata"]["labels"] == {"m": "2", "n": "3"}
 
 
+def test_what_the_object_had_not_is_added_without_nulls_and_items_that_are_directives(pod: Node) -> None:
+    env = [{"name": "A", "$patch": "delete"}, {"name": "B", "value": None}]
+    result = patched(pod, {"spec": {"containers": [{"name": "a", "env": env, "securityContext": {"$patch": "delete"}}]}})
+    container = result["spec"]["containers"][0]
+    assert container["env"] == [{"name": "B"}]
+    assert "securityContext" not in container
+    assert patched(pod, {"metadata": {"annotations": {"a": None, "b": "1"}}})["metadata"]["annotations"] == {"b": "1"}
+    assert patched(pod, {"metadata": {"$deleteFromPrimitiveList/none": ["a"]}}) == POD
+    ordered = {"$setElementOrder/env": [{"name": "B"}], "env": [{"name": "A", "$patch": "delete"}, {"name": "B"}]}
+    result = patched(pod, {"spec": {"containers": [{"name": "a", **ordered}]}})
+    assert result["spec"]["containers"][0]["env"] == [{"name": "B"}]
+
+
+def test_a_deletion_list_works_on_lists_that_are_replaced_otherwise(pod: Node) -> None:
+    taken = patched(pod, {"spec": {"containers": [{"name": "a", "$deleteFromPrimitiveList/args": ["x"]}]}})
+    assert taken["spec"]["containers"][0]["args"] == []
+
+
 def test_sets_of_scalars(pod: Node) -> None:
     assert patched(pod, {"metadata": {"finalizers": ["x/c", "x/a"]}})["metadata"]["finalizers"] == ["x/c", "x/a", "x/b"]
     taken = patched(pod, {"metadata": {"$deleteFromPrimitiveList/finalizers": ["x/a", "x/none"]}})

@@ -1,8 +1,8 @@
 """Strategic merge patch: a merge patch that knows, from the schema, which lists are merged and by which key.
 
 Directives: `$patch: replace|delete` in a map or list item, `$deleteFromPrimitiveList/x`, `$setElementOrder/x`, `$retainKeys`.
-Source: apimachinery's `util/strategicpatch`, accidents included: an item's `$patch: merge` is an internal error, a deletion list
-for a field that is not there becomes the field, a directive below something that the object did not have stays as it is.
+Source: apimachinery's `util/strategicpatch`, accidents included: an item's `$patch: merge` is an internal error, and of what the
+object did not have yet only maps with a `$patch` are left out, while the other directives stay as they are.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from setpoint.api.machinery.patch.json_values import go_print, go_type, json_type
+from setpoint.api.machinery.patch.merge import without_nulls
 from setpoint.api.machinery.patch.order import in_order, partition, same_key
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError, bad_request
@@ -86,15 +87,42 @@ def _merge_field(merged: Json, key: str, value: Any, node: Node) -> None:
         merged.pop(key, None)
         return
     current = merged.get(key)
-    if type(current) is not type(value) or not isinstance(value, (dict, list)):
+    if type(current) is not type(value):
+        if not deleting:
+            _add(merged, key, value)
+        return
+    if not isinstance(value, (dict, list)):
         merged[key] = value
         return
     child = _child(node, key)
     strategy = _strategy(child)
     if isinstance(value, dict):
         merged[key] = value if strategy == "replace" else merge_map(merged[key], value, child)
+    elif strategy == "merge" or deleting:
+        merged[key] = merge_list(merged[key], value, child, deleting=deleting)
     else:
-        merged[key] = merge_list(merged[key], value, child, deleting=deleting) if strategy == "merge" else value
+        merged[key] = value
+
+
+def _add(merged: Json, key: str, value: Any) -> None:
+    """Set what the object has not, or has with another type: without nulls, and without anything that is a directive."""
+    if _is_directive(value):
+        merged.pop(key, None)
+    else:
+        merged[key] = _without_directives(without_nulls(value))
+
+
+def _without_directives(value: Any) -> Any:
+    """`value` without the maps below it that have a `$patch`."""
+    if isinstance(value, dict):
+        return {key: _without_directives(item) for key, item in value.items() if not _is_directive(item)}
+    if isinstance(value, list):
+        return [_without_directives(item) for item in value if not _is_directive(item)]
+    return value
+
+
+def _is_directive(value: Any) -> bool:
+    return isinstance(value, dict) and DIRECTIVE in value
 
 
 def _directive_field(key: str, prefix: str, complaint: str) -> str:
@@ -133,7 +161,7 @@ def merge_list(original: list[Any], patch: list[Any], node: Node, *, deleting: b
         key = ""
     else:
         if not key:
-            raise internal("cannot merge lists without merge key for type struct")
+            raise internal("cannot merge lists without merge key for struct")
         original, patch = _special_items(original, patch, key)
         merged = _merge_items(original, patch, node, key)
     named, others = partition(merged, patch, key)
@@ -232,7 +260,7 @@ def _merge_ordered(merged: Json, patch: Json, node: Node) -> None:
 def _ordered(live: list[Any] | None, patch: list[Any] | None, node: Node, order: list[Any]) -> list[Any]:
     """The merged list in the order that was asked for; None is a list that is not there."""
     if live is None or patch is None:
-        merged = patch or live or []
+        merged = live or _without_directives(patch or [])
     else:
         merged = merge_list(live, patch, node) if _strategy(node) == "merge" else patch
     key = node.merge_key
