@@ -42,3 +42,12 @@ def test_labels_are_escaped_and_counted() -> None:
 
 def test_a_metric_that_is_made_twice_is_one() -> None:
     assert metrics.gauge("test_twice", "") is metrics.gauge("test_twice", "")
+
+
+def test_a_counter_that_ends_with_count_keeps_its_name() -> None:
+    metrics.counter("test_odd_count", "Odd ones.", ("name",)).labels("a").inc()
+    assert [line for line in lines() if "test_odd_count" in line] == [
+        "# HELP test_odd_count Odd ones.",
+        "# TYPE test_odd_count counter",
+        'test_odd_count{name="a"} 1.0',
+    ]

@@ -103,7 +103,7 @@ _histograms: dict[str, Family[Spread]] = {}
 
 
 def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Family[Count]:
-    """A counter; its name goes out with `_total`."""
+    """A counter; its name goes out with `_total`, unless it ends with `_count` as some of Kubernetes' do."""
     name = name.removesuffix("_total")
     return _counters.setdefault(name, Family("counter", name, text, labels, Count))
 
@@ -122,7 +122,14 @@ def exposition() -> bytes:
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector())
-    return generate_latest(registry)
+    text = generate_latest(registry)
+    for name in filter(_is_bare, _counters):  # the library heads every counter as if it ended with `_total`
+        text = text.replace(f" {name}_total ".encode(), f" {name} ".encode(), 2)
+    return text
+
+
+def _is_bare(name: str) -> bool:
+    return name.endswith("_count")
 
 
 class _Collector:
@@ -133,8 +140,9 @@ class _Collector:
 
         for counts in _counters.values():
             numbers = CounterMetricFamily(counts.name, counts.text, labels=counts.label_names)
+            suffix = "" if _is_bare(counts.name) else "_total"
             for values, count in counts.children.items():
-                numbers.add_metric(values, count.value)
+                numbers.add_sample(counts.name + suffix, dict(zip(counts.label_names, values, strict=True)), count.value)
             yield numbers
         for levels in _gauges.values():
             heights = GaugeMetricFamily(levels.name, levels.text, labels=levels.label_names)

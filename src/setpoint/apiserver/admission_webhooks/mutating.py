@@ -43,6 +43,8 @@ class Pass(Struct):
 class MutatingWebhooks(WebhookStep):
     """The step that may change objects."""
 
+    kind = "admit"
+
     async def admit(self, request: AdmissionRequest) -> None:
         if self.is_starting(request):
             return
@@ -61,7 +63,8 @@ class MutatingWebhooks(WebhookStep):
         place = f"round_{int(subject.request.reinvoking)}_index_{index}"
         changed, failure = False, None
         try:
-            changed = await self._ask(hook, subject, target, place)
+            with self.measured(hook, subject):
+                changed = await self._ask(hook, subject, target, place)
         except HookFailed as error:
             failure = error
         finally:
@@ -76,7 +79,7 @@ class MutatingWebhooks(WebhookStep):
             return
         if not hook.ignores_failures:
             raise internal_error(str(failure)) from failure
-        log.warning("a webhook failed, which its policy ignores", error=str(failure))
+        self.failed_open(hook, failure)
         marks = {"configuration": hook.configuration, "webhook": hook.name}
         review.annotate(subject, f"{FAILED_OPEN}{place}", _json(marks))
 

@@ -44,7 +44,7 @@ def operations_of(hook: Hook, verdict: Verdict) -> list[Any]:
     except StatusError as error:
         raise internal_error(error.message) from None
     if found and verdict.patch_type != "JSONPatch":
-        raise HookFailed(hook, f'unsupported patch type "{verdict.patch_type}"')
+        raise HookFailed(hook, f'unsupported patch type "{verdict.patch_type}"', 400)
     return list(found)
 
 

@@ -30,8 +30,13 @@ _HARMLESS = ("None", "NoneOnDryRun")
 class HookFailed(Exception):
     """A webhook that could not be asked, or whose answer means nothing: its failure policy decides what that comes to."""
 
-    def __init__(self, hook: Hook, why: str) -> None:
+    def __init__(self, hook: Hook, why: str, code: int = 503) -> None:
         super().__init__(f'failed calling webhook "{hook.name}": {why}')
+        self.code = code
+
+
+class Denied(StatusError):
+    """What a webhook refused."""
 
 
 class Verdict(Struct, frozen=True):
@@ -51,14 +56,14 @@ async def ask(client: WebhookClient, hook: Hook, subject: Subject, target: Targe
         _check_side_effects(hook)
     if not hook.review_version:
         why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
-        raise HookFailed(hook, f"could not create admission objects: {why}")
+        raise HookFailed(hook, f"could not create admission objects: {why}", 400)
     uid = str(uuid.uuid4())
     body = await _review(hook, subject, target, uid)
     try:
         answer = await client.call(hook.client, body, seconds=hook.seconds, limit=_LIMIT)
         found = _decoded(answer)
     except CallFailed as error:
-        raise HookFailed(hook, f"failed to call webhook: {error}") from None
+        raise HookFailed(hook, f"failed to call webhook: {error}", error.code) from None
     try:
         return _verdict(found, uid, hook.review_version, mutating=mutating)
     except _Invalid as error:
@@ -67,7 +72,7 @@ async def ask(client: WebhookClient, hook: Hook, subject: Subject, target: Targe
 
 def _check_side_effects(hook: Hook) -> None:
     if hook.side_effects is None:
-        raise HookFailed(hook, "Webhook SideEffects is nil")
+        raise HookFailed(hook, "Webhook SideEffects is nil", 400)
     if hook.side_effects not in _HARMLESS:
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
 
@@ -171,7 +176,7 @@ def _check_patch(patch: bytes, patch_type: str | None, *, mutating: bool) -> Non
         raise _Invalid('webhook returned invalid response.patchType of ""')
 
 
-def denial(hook: Hook, status: Mapping[str, Any] | None) -> StatusError:
+def denial(hook: Hook, status: Mapping[str, Any] | None) -> Denied:
     """The refusal that a webhook asked for: its own Status, which is made a failure."""
     given = status or {}
     denied = f'admission webhook "{hook.name}" denied the request'
@@ -179,7 +184,7 @@ def denial(hook: Hook, status: Mapping[str, Any] | None) -> StatusError:
     code = given.get("code") if isinstance(given.get("code"), int) else 0
     text = f"{denied}: {message or reason}" if message or reason else f"{denied} without explanation"
     details = given.get("details") if isinstance(given.get("details"), dict) else None
-    return StatusError(max(code or 0, 400), reason, text, details)
+    return Denied(max(code or 0, 400), reason, text, details)
 
 
 def note(subject: Subject, hook: Hook, verdict: Verdict) -> None:

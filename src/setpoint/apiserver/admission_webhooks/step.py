@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from setpoint.apiserver.admission_webhooks.choosing import Choice
 from setpoint.apiserver.admission_webhooks.hooks import Hook
-from setpoint.apiserver.admission_webhooks.subject import places
+from setpoint.apiserver.admission_webhooks.metering import Meter
+from setpoint.apiserver.admission_webhooks.review import HookFailed
+from setpoint.apiserver.admission_webhooks.subject import Subject, places
+from setpoint.kit import logs
 from setpoint.registry.admission.chain import BaseStep
 from setpoint.registry.admission.matching import EXEMPT
 from setpoint.registry.admission.reader import Reader
@@ -16,6 +20,8 @@ from setpoint.registry.admission.request import AdmissionRequest
 if TYPE_CHECKING:
     from setpoint.apiserver.pipeline import Pipeline
 
+log = logs.get_logger("apiserver.webhooks")
+
 _OURSELVES = "system:apiserver"
 
 
@@ -23,8 +29,10 @@ class WebhookStep(BaseStep):
     """An admission step that knows no webhook yet. It is made before the pipeline, which is given to it by `serve`."""
 
     pipeline: Pipeline
+    kind: str  # as metrics call it
 
     def __init__(self, reader: Reader) -> None:
+        self._meter = Meter(self.kind)
         self.choice = Choice(reader)
         self.hooks: Sequence[Hook] = ()
 
@@ -44,3 +52,20 @@ class WebhookStep(BaseStep):
     def is_starting(self, request: AdmissionRequest) -> bool:
         """Whether the server makes its first objects: a webhook that cannot be reached must not keep it from starting."""
         return not self.pipeline.health.started and request.context.user.name == _OURSELVES
+
+    @contextmanager
+    def measured(self, hook: Hook, subject: Subject) -> Iterator[None]:
+        """Count what a webhook is asked in the block, and what comes of it. A request that is given up counts for nothing."""
+        clock, operation = self.pipeline.clock, subject.request.operation
+        start = clock.monotonic()
+        try:
+            yield
+        except Exception as error:
+            self._meter.asked(hook, operation, clock.monotonic() - start, error)
+            raise
+        self._meter.asked(hook, operation, clock.monotonic() - start, None)
+
+    def failed_open(self, hook: Hook, failure: HookFailed) -> None:
+        """A webhook failed, and the write goes on without it."""
+        log.warning("a webhook failed, which its policy ignores", error=str(failure))
+        self._meter.failed_open(hook)

@@ -11,18 +11,17 @@ from setpoint.apiserver.admission_webhooks.hooks import Hook
 from setpoint.apiserver.admission_webhooks.review import HookFailed
 from setpoint.apiserver.admission_webhooks.step import WebhookStep
 from setpoint.apiserver.admission_webhooks.subject import Subject
-from setpoint.kit import logs
 from setpoint.kit.tasks import Tasks
 from setpoint.registry.admission.matching import Target
 from setpoint.registry.admission.request import AdmissionRequest
-
-log = logs.get_logger("apiserver.webhooks")
 
 FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/"
 
 
 class ValidatingWebhooks(WebhookStep):
     """The step that only refuses. Of several refusals the first webhook's is the answer."""
+
+    kind = "validating"
 
     async def validate(self, request: AdmissionRequest) -> None:
         if self.is_starting(request):
@@ -57,14 +56,19 @@ class ValidatingWebhooks(WebhookStep):
     async def _one(self, hook: Hook, subject: Subject, target: Target, index: int) -> StatusError | None:
         """What a webhook says against the write."""
         try:
-            verdict = await review.ask(self.pipeline.webhooks, hook, subject, target, mutating=False)
+            with self.measured(hook, subject):
+                await self._ask(hook, subject, target)
         except StatusError as error:
             return error
         except HookFailed as failure:
             if not hook.ignores_failures:
                 return internal_error(str(failure))
-            log.warning("a webhook failed, which its policy ignores", error=str(failure))
+            self.failed_open(hook, failure)
             review.annotate(subject, f"{FAILED_OPEN}round_0_index_{index}", hook.name)
-            return None
+        return None
+
+    async def _ask(self, hook: Hook, subject: Subject, target: Target) -> None:
+        verdict = await review.ask(self.pipeline.webhooks, hook, subject, target, mutating=False)
         review.note(subject, hook, verdict)
-        return None if verdict.allowed else review.denial(hook, verdict.status)
+        if not verdict.allowed:
+            raise review.denial(hook, verdict.status)

@@ -99,7 +99,7 @@ class WebhookClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise CallFailed(f'Post "{post.url}": {error or "EOF"}') from None
         if not 200 <= answer.status <= 206:
-            raise CallFailed(failures.refusal(answer.status, content))
+            raise CallFailed(failures.refusal(answer.status, content), answer.status)
         return content
 
     def _dialling(self, post: _Post, error: aiohttp.ClientConnectorError) -> str:

@@ -35,7 +35,14 @@ _PHRASES = {
 
 
 class CallFailed(Exception):
-    """A webhook could not be asked, or did not answer with success; says why as Kubernetes does."""
+    """A webhook could not be asked, or did not answer with success; says why as Kubernetes does.
+
+    `code` is what it answered; 503 where it did not.
+    """
+
+    def __init__(self, why: str, code: int = 503) -> None:
+        super().__init__(why)
+        self.code = code
 
 
 def verification(error: ssl.SSLCertVerificationError, host: str) -> str:
