@@ -26,6 +26,7 @@ from setpoint.app.assembly import make_pipeline
 from setpoint.client.client import Client
 from setpoint.client.settled import Activity
 from setpoint.client.trace import Trace
+from setpoint.client.transport import Transport
 from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.controllers.component import Settings
 from setpoint.controllers.manager import ControllerManager
@@ -233,7 +234,7 @@ class VirtualCluster:
 
     # -- composition
 
-    def _transport(self, user: UserInfo) -> InProcessTransport:
+    def _transport(self, user: UserInfo) -> Transport:
         return InProcessTransport(self._server, Request, user)
 
     def _make_controllers(self, connect: Connect) -> Part:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
@@ -58,6 +58,7 @@ class Faults:
         self.counts: Counter[str] = Counter()
         self.links: list[Link] = []
         self.refused: list[str] = []  # what parts asked for and have no right to
+        self.lost: Callable[[Request], object] = lambda _: None  # is told of each write whose answer is lost
 
     def calm(self) -> None:
         """From now on everything works."""
@@ -105,6 +106,7 @@ class Link:
         if response.status == _FORBIDDEN and _NO_RIGHT in (response.body or b""):
             faults.refused.append(f"{request.method} {request.path}: {(response.body or b'').decode()}")
         if request.method in _WRITES and faults.happens("lost answer", rates.lost_answer):
+            faults.lost(request)
             if request.method == "POST":
                 faults.counts[f"lost create {request.path.rpartition('/')[2]}"] += 1
             raise TransportError("connection reset by peer")

@@ -63,13 +63,16 @@ def _since(changes: Iterable[Change], moment: float) -> list[int]:
 
 
 def _steadied(asked: Asked, behavior: HorizontalPodAutoscalerBehavior, memory: Memory, now: float) -> tuple[int, Why, int]:
-    """The steady recommendation, why it is another, and for how many seconds recommendations are kept."""
+    """The steady recommendation, why it is another, and for how many seconds recommendations are kept.
+
+    The replicas stay where they are between the lowest recommendation of the window upwards and the highest of the one downwards:
+    a window holds a change back, and never makes one of the other direction.
+    """
     up, down = _window(behavior.scale_up, 0), _window(behavior.scale_down, DOWNSCALE_WINDOW)
-    if asked.wanted >= asked.current:
-        recent = [each.replicas for each in memory.recommendations if each.moment > now - up]
-        return min([asked.wanted, *recent]), _UP, max(up, down)
-    recent = [each.replicas for each in memory.recommendations if each.moment > now - down]
-    return max([asked.wanted, *recent]), _DOWN, max(up, down)
+    lowest = min([asked.wanted, *(each.replicas for each in memory.recommendations if each.moment > now - up)])
+    highest = max([asked.wanted, *(each.replicas for each in memory.recommendations if each.moment > now - down)])
+    stable = min(max(asked.current, lowest), highest)
+    return stable, _UP if asked.wanted >= asked.current else _DOWN, max(up, down)
 
 
 def _window(rules: HPAScalingRules | None, default: int) -> int:
@@ -145,12 +148,17 @@ def noted(memory: Memory, behavior: HorizontalPodAutoscalerBehavior | None, befo
     if behavior is None:
         return memory
     if after > before:
-        ups = (*_kept(memory.ups, behavior.scale_up, now), Change(after - before, now))
-        return msgspec.structs.replace(memory, ups=ups)
-    downs = (*_kept(memory.downs, behavior.scale_down, now), Change(before - after, now))
-    return msgspec.structs.replace(memory, downs=downs)
+        return msgspec.structs.replace(memory, ups=_added(memory.ups, behavior.scale_up, Change(after - before, now)))
+    return msgspec.structs.replace(memory, downs=_added(memory.downs, behavior.scale_down, Change(before - after, now)))
 
 
-def _kept(changes: Sequence[Change], rules: HPAScalingRules | None, now: float) -> list[Change]:
+def _added(changes: Sequence[Change], rules: HPAScalingRules | None, new: Change) -> tuple[Change, ...]:
+    """With `new` in the place of one that is older than the longest period of its own policies.
+
+    Only of one: the policies of the other direction, whose periods may be longer, still count the others.
+    """
     longest = max((policy.period_seconds for policy in rules.policies), default=0) if rules is not None else 0
-    return [each for each in changes if each.moment >= now - longest]
+    outdated = [place for place, each in enumerate(changes) if each.moment < new.moment - longest]
+    if not outdated:
+        return (*changes, new)
+    return (*changes[: outdated[-1]], new, *changes[outdated[-1] + 1 :])
