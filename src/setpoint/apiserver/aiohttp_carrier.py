@@ -245,7 +245,7 @@ def _no_http(code: int, reason: str = "") -> web.Response:
 
 
 def _headers(response: Response) -> CIMultiDict[str]:
-    headers = CIMultiDict(response.all_headers() if response.warnings else response.headers)
+    headers = CIMultiDict(response.all_headers() if response.warnings or response.more_headers else response.headers)
     headers.setdefault("Cache-Control", "no-cache, private")
     return headers
 

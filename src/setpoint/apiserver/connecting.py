@@ -34,12 +34,18 @@ async def admit(call: Call) -> None:
     await admission.validate(request)
 
 
+def path_of(call: Call) -> str:
+    """What follows `proxy` in the path, its slashes included; empty where nothing does."""
+    rest = "/".join(("", *call.info.rest))
+    return rest + "/" if call.request.path.endswith("/") and not rest.endswith("/") else rest
+
+
 def _options(call: Call, kind: str) -> dict[str, Any]:
     """The parameters of the URL as their kind: `PodExecOptions`, `PodAttachOptions`, `PodPortForwardOptions`, `…ProxyOptions`."""
     query = call.request.query
     obj: dict[str, Any] = {"kind": kind, "apiVersion": "v1"}
     if kind.endswith("ProxyOptions"):
-        path = "/".join(call.info.rest)
+        path = path_of(call)
         return {**obj, "path": path} if path else obj
     if kind == "PodPortForwardOptions":
         ports = [int(port) for value in query.get("ports", ()) for port in value.split(",") if port.isdigit()]

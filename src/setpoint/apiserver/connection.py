@@ -333,7 +333,8 @@ class Connection(asyncio.Protocol):
         if transport is None:
             return False
         body = response.body or b""
-        head = heads.answer(response.status, _headers(response), len(body), keep=keep)
+        length = -1 if head_only and "Content-Length" in response.headers else len(body)
+        head = heads.answer(response.status, _headers(response), length, keep=keep)
         if head_only or not body:
             transport.write(head)
         elif len(body) < _JOIN_UP_TO:
@@ -383,7 +384,7 @@ def address_of(transport: asyncio.BaseTransport) -> str:
 
 
 def _headers(response: Response) -> list[tuple[str, str]]:
-    return response.all_headers() if response.warnings else [*response.headers.items()]
+    return response.all_headers() if response.warnings or response.more_headers else [*response.headers.items()]
 
 
 def too_large() -> StatusError:

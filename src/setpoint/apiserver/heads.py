@@ -115,9 +115,9 @@ def _name(raw: bytes) -> str:
 
 
 def answer(status: int, headers: Iterable[tuple[str, str]], length: int | None, *, keep: bool = True) -> bytes:
-    """The head of an answer; with `length` None its body is chunked."""
+    """The head of an answer; with `length` None its body is chunked, below zero the headers tell its length."""
     size = b"Transfer-Encoding: chunked\r\n" if length is None else b"Content-Length: %d\r\n" % length
-    if status in (204, 304):
+    if status in (204, 304) or (length is not None and length < 0):
         size = b""
     close = b"" if keep else b"Connection: close\r\n"
     fixed, own = tuple(headers), b""

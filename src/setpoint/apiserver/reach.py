@@ -1,4 +1,4 @@
-"""Where the API server connects on others' behalf: webhooks, aggregated servers, nodes.
+"""Where the API server connects on others' behalf: webhooks, aggregated servers, nodes, and what users reach through it.
 
 The names and addresses come from objects, so from whoever may write those. Whatever they say, and whatever a name resolves to at
 that moment, no connection goes to addresses that are nobody's service: link-local ones (metadata services of clouds answer there
@@ -31,6 +31,32 @@ def check(address: str) -> None:
     ip = getattr(ip, "ipv4_mapped", None) or ip
     if ip.is_link_local or ip.is_multicast or ip.is_unspecified or str(ip) == "255.255.255.255":
         raise NotAllowed(address)
+
+
+#: where pods of one machine are, where they have no networks of their own
+PODS = ipaddress.ip_network("127.64.0.0/10")
+
+
+def check_proxied(address: str) -> None:
+    """The narrower rule for requests that users send on to pods, services and nodes: no loopback either, but for pods'.
+
+    Raises NotAllowed, also for what is no address.
+    """
+    try:
+        ip: Any = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        raise NotAllowed(address) from None
+    check(address)
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    if ip.is_loopback and not (ip.version == PODS.version and ip in PODS):
+        raise NotAllowed(address)
+
+
+def make_proxied_socket(info: aiohttp.AddrInfoType) -> socket.socket:
+    """The same for what users send on; raises NotAllowed."""
+    if info[0] in (socket.AF_INET, socket.AF_INET6):
+        check_proxied(str(info[4][0]))
+    return make_socket(info)
 
 
 def make_socket(info: aiohttp.AddrInfoType) -> socket.socket:

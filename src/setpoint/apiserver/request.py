@@ -60,10 +60,13 @@ class Response(Struct):
     warnings: Sequence[str] = ()
     #: the priority level by which flow control let the request in or refused it; empty where it did not look
     level: str = ""
+    #: further headers of names that `headers` has already (Set-Cookie)
+    more_headers: Sequence[tuple[str, str]] = ()
 
     def all_headers(self) -> list[tuple[str, str]]:
-        """`headers` and one Warning header per warning, as they go on the wire."""
-        return [*self.headers.items(), *(("Warning", warning_header(text)) for text in limited(self.warnings))]
+        """Every header, and one Warning header per warning, as they go on the wire."""
+        warned = (("Warning", warning_header(text)) for text in limited(self.warnings))
+        return [*self.headers.items(), *self.more_headers, *warned]
 
 
 def limited(warnings: Sequence[str]) -> Sequence[str]:

@@ -247,6 +247,8 @@ class Router:
             raise not_served()
         if info.verb not in subresource.verbs and (resource := served.resource).extra.get("custom"):
             raise method_not_supported(resource.group, resource.plural, info.verb)
+        if subresource.name == "proxy" and request.method in ("HEAD", "OPTIONS"):
+            return Target(info, served, subresource)
         if info.verb not in subresource.verbs or request.method == "HEAD":
             raise method_not_allowed()
         return Target(info, served, subresource)

@@ -25,6 +25,7 @@ from setpoint.apiserver.flow_control import debug as flow_control_pages
 from setpoint.apiserver.flow_control.following import FlowControlObjects
 from setpoint.apiserver.handlers import issuer
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
+from setpoint.apiserver.object_proxy.forwarding import ObjectProxy
 from setpoint.apiserver.openapi import OpenAPI
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.pki import KeyPair
@@ -127,6 +128,9 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
             pipeline.health.add(check, lambda: store.trouble)
     if kubelet is not None:
         _mount_streams(pipeline, kubelet)
+    proxy = ObjectProxy(store, kubelet)
+    pipeline.subresource("proxy", proxy.handle)
+    pipeline.on_close.append(proxy.close)
     custom = CustomResources(pipeline, trees.load(minor))
     aggregation = Aggregation(pipeline, custom.groups, front_proxy)
 

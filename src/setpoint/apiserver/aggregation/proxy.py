@@ -70,14 +70,18 @@ def target_of(request: Request) -> str:
 
 
 def headers_of(request: Request) -> Headers:
-    """The client's headers, but for those that say who it is: that is known, and said by us."""
+    """The client's headers, and who it is as we know it."""
+    return end_to_end(request) + identity(request.user)
+
+
+def end_to_end(request: Request) -> Headers:
+    """The client's headers, but for those that say who it is, and those of its connection."""
     dropped = {word.strip().lower() for word in request.header("connection").split(",")}
-    headers = [
+    return [
         (name, value)
         for name, value in request.headers.items()
         if name not in _HOP and name not in _OURS and name not in dropped and not _is_identity(name) and "\n" not in value
     ]
-    return headers + identity(request.user)
 
 
 def _is_identity(name: str) -> bool:
@@ -85,7 +89,7 @@ def _is_identity(name: str) -> bool:
 
 
 async def _passed_on(answer: aiohttp.ClientResponse) -> Response:
-    headers = _kept(answer.headers)
+    headers = dict(kept(answer.headers))
     length = answer.content_length
     if length is not None and length <= _WHOLE:
         try:
@@ -105,9 +109,10 @@ async def _read(answer: aiohttp.ClientResponse) -> bytes:
         raise Unreachable("unexpected EOF") from error
 
 
-def _kept(headers: Mapping[str, str]) -> dict[str, str]:
+def kept(headers: Mapping[str, str]) -> Headers:
+    """The headers of an answer, but for those of its connection."""
     dropped = {word.strip().lower() for word in headers.get("Connection", "").split(",")}
-    return {name: value for name, value in headers.items() if name.lower() not in _HOP and name.lower() not in dropped}
+    return [(name, value) for name, value in headers.items() if name.lower() not in _HOP and name.lower() not in dropped]
 
 
 async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

@@ -134,14 +134,18 @@ class KubeletProxy:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _unreachable(pod, error) from error
 
+    def trust(self) -> ssl.SSLContext:
+        """TLS to agents: the cluster's CA only, and our certificate."""
+        context = ssl.create_default_context(cafile=str(self._ca_file))
+        context.load_cert_chain(self._pair.certificate, self._pair.key)
+        return context
+
     def _sessions(self) -> aiohttp.ClientSession:
         import aiohttp
 
         if self._session is None:
-            context = ssl.create_default_context(cafile=str(self._ca_file))
-            context.load_cert_chain(self._pair.certificate, self._pair.key)
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT)
-            connector = aiohttp.TCPConnector(ssl=context, limit=0, force_close=True, socket_factory=reach.make_socket)
+            connector = aiohttp.TCPConnector(ssl=self.trust(), limit=0, force_close=True, socket_factory=reach.make_socket)
             self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, trace_configs=[reach.no_redirects()])
         return self._session
 
