@@ -5,6 +5,7 @@ Paths are texts (`spec.containers[0].name`). Source: apimachinery `api/validatio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ from setpoint.api.machinery.status import FieldError, invalid, not_supported, re
 from setpoint.registry import formats
 
 Errors = list[FieldError]
+
+#: the path part of a domain-prefixed path (RFC 3986, as apimachinery's `IsDomainPrefixedPath` has it)
+_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 
 def complain(path: str, value: Any, messages: Iterable[str]) -> Errors:
@@ -53,6 +57,19 @@ def domain_name(path: str, value: str, *, segments: int) -> Errors:
         count = {2: "two", 3: "three"}[segments]
         return [invalid(path, value, f"should be a domain with at least {count} segments separated by dots")]
     return []
+
+
+def domain_prefixed_path(path: str, value: str) -> Errors:
+    """`acme.io/foo`: a domain, a slash, and a path."""
+    if not value:
+        return [required(path)]
+    domain, slash, rest = value.partition("/")
+    if not slash or not domain or not rest:
+        return [invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    errors = dns_subdomain(path, domain)
+    if not re.fullmatch(_PATH, rest):
+        errors.append(invalid(path, rest, names.regex_complaint("Invalid path", _PATH)))
+    return errors
 
 
 def path_segment(path: str, value: str) -> Errors:

@@ -41,6 +41,7 @@ _COUNTS = (
     "updatedNumberScheduled",
     "numberAvailable",
     "numberUnavailable",
+    "collisionCount",
 )
 
 

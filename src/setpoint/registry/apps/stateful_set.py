@@ -16,7 +16,15 @@ from setpoint.registry.pod.defaults import default_claim_spec, default_template
 from setpoint.registry.pod.warnings import claim_warnings, template_warnings
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
-from setpoint.registry.workload import compiled, not_above, not_decremented, validate_pods, validate_selector
+from setpoint.registry.workload import (
+    always_restarted,
+    compiled,
+    not_above,
+    not_decremented,
+    validate_pods,
+    validate_selector,
+    without_deadline,
+)
 
 _RETENTIONS = ("Retain", "Delete")
 _MUTABLE = (
@@ -133,7 +141,10 @@ def _validate_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Er
     selector = spec.get("selector")
     errors += validate_selector("spec.selector", selector, "statefulset")
     if compiled(selector) is None:
-        return [*errors, invalid("spec.selector", go_form.label_selector(selector), "")]
+        errors.append(invalid("spec.selector", go_form.label_selector(selector), ""))
+        pod_spec = (spec.get("template") or {}).get("spec") or {}
+        errors += always_restarted("spec.template.spec", pod_spec)
+        return errors + without_deadline("spec.template.spec", pod_spec, "StatefulSet")
     return errors + validate_pods("spec", _with_claims(spec), None if old is None else _with_claims(old), "StatefulSet")
 
 

@@ -36,19 +36,27 @@ class HorizontalPodAutoscalerStrategy(SpecStatusStrategy):
             spec["behavior"] = _complete(spec["behavior"])
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        spec = obj.get("spec") or {}
-        errors = _replicas(spec)
-        target = spec.get("scaleTargetRef") or {}
-        errors += validate_reference("spec.scaleTargetRef", target)
-        version = target.get("apiVersion", "")
-        if "/" not in version and not (version == "v1" and target.get("kind") == "ReplicationController"):
-            errors.append(invalid("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group"))
-        errors += validate_metrics("spec.metrics", spec.get("metrics") or (), spec.get("minReplicas"))
-        for field in ("scaleUp", "scaleDown"):
-            rules = (spec.get("behavior") or {}).get(field)
-            if rules is not None:
-                errors += _rules(f"spec.behavior.{field}", rules)
-        return errors
+        return _validate_spec(obj.get("spec") or {}, 1)
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        """One that scales to zero already may go on."""
+        lowest = 0 if (old.get("spec") or {}).get("minReplicas") == 0 else 1
+        return _validate_spec(obj.get("spec") or {}, lowest)
+
+
+def _validate_spec(spec: Spec, lowest: int) -> Errors:
+    errors = _replicas(spec, lowest)
+    target = spec.get("scaleTargetRef") or {}
+    errors += validate_reference("spec.scaleTargetRef", target)
+    version = target.get("apiVersion", "")
+    if "/" not in version and not (version == "v1" and target.get("kind") == "ReplicationController"):
+        errors.append(invalid("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group"))
+    errors += validate_metrics("spec.metrics", spec.get("metrics") or (), spec.get("minReplicas"))
+    for field in ("scaleUp", "scaleDown"):
+        rules = (spec.get("behavior") or {}).get(field)
+        if rules is not None:
+            errors += _rules(f"spec.behavior.{field}", rules)
+    return errors
 
 
 def _complete(behavior: Spec) -> Object:
@@ -67,11 +75,11 @@ def _set(rules: Spec | None) -> Object:
     return {name: value for name, value in (rules or {}).items() if value is not None}
 
 
-def _replicas(spec: Spec) -> Errors:
+def _replicas(spec: Spec, lowest: int) -> Errors:
     low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
     errors: Errors = []
-    if low is not None and low < 1:
-        errors.append(invalid("spec.minReplicas", low, "must be greater than or equal to 1"))
+    if low is not None and low < lowest:
+        errors.append(invalid("spec.minReplicas", low, f"must be greater than or equal to {lowest}"))
     if high == 0:
         errors.append(required("spec.maxReplicas", "must be set and greater than 0"))
     elif high < 1:

@@ -10,8 +10,8 @@ from typing import Any
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import forbidden, invalid, not_supported, required
-from setpoint.registry.fields import Errors, complain, label_selector
-from setpoint.registry.pod.validation.resources import amount
+from setpoint.registry.fields import Errors, complain, dns_label
+from setpoint.registry.pod.validation.resources import amount, container_resource_name
 
 Spec = Mapping[str, Any]
 
@@ -58,12 +58,9 @@ def validate_reference(path: str, reference: Spec) -> Errors:
 
 def _identifier(path: str, metric: Spec) -> Errors:
     name = metric.get("name", "")
-    errors = (
-        complain(f"{path}.name", name, names.path_segment(name))
-        if name
-        else [required(f"{path}.name", "must specify a metric name")]
-    )
-    return errors + label_selector(f"{path}.selector", metric.get("selector"))
+    if not name:
+        return [required(f"{path}.name", "must specify a metric name")]
+    return complain(f"{path}.name", name, names.path_segment(name))
 
 
 def _target(path: str, target: Spec) -> Errors:
@@ -71,7 +68,7 @@ def _target(path: str, target: Spec) -> Errors:
     errors: Errors = []
     if not kind:
         errors.append(required(f"{path}.type", "must specify a metric target type"))
-    elif kind not in _TARGETS:
+    if kind not in _TARGETS:
         errors.append(invalid(f"{path}.type", kind, "must be either Utilization, Value, or AverageValue"))
     for field in ("value", "averageValue"):
         value = target.get(field)
@@ -124,9 +121,11 @@ def _resource(path: str, source: Spec) -> Errors:
 
 
 def _container_resource(path: str, source: Spec) -> Errors:
-    errors: Errors = [] if source.get("name") else [required(f"{path}.name", "must specify a resource name")]
-    if not source.get("container"):
-        errors.append(required(f"{path}.container", "must specify a container"))
+    name, container = source.get("name", ""), source.get("container", "")
+    errors = container_resource_name(f"{path}.name", name) if name else [required(f"{path}.name", "must specify a resource name")]
+    errors += (
+        dns_label(f"{path}.container", container) if container else [required(f"{path}.container", "must specify a container")]
+    )
     return errors + _resource_target(f"{path}.target", source.get("target") or {})
 
 

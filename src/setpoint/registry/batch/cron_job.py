@@ -5,7 +5,7 @@ Source: `pkg/apis/batch/v1/defaults.go`, `pkg/apis/batch/validation`, `pkg/regis
 
 from __future__ import annotations
 
-import zoneinfo
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from setpoint.registry.workload import options
 _POLICIES = ("Allow", "Forbid", "Replace")
 #: the Job's name gets eleven more letters, and a pod's label must hold it
 _MAX_NAME = 52
+_ZONE_PART = re.compile(r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,13}")
 
 
 class CronJobStrategy(SpecStatusStrategy):
@@ -71,8 +72,7 @@ def _name(name: str) -> Errors:
 
 
 def _validate_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Errors:
-    schedule = spec.get("schedule", "")
-    errors = _schedule("spec.schedule", schedule, old) if schedule else [required("spec.schedule")]
+    errors = _schedule("spec.schedule", spec, old) if spec.get("schedule") else [required("spec.schedule")]
     errors += nonnegative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
     if old is None or old.get("timeZone") != spec.get("timeZone"):
         errors += _time_zone("spec.timeZone", spec.get("timeZone"))
@@ -87,18 +87,21 @@ def _validate_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Er
     return errors + nonnegatives("spec", spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 
 
-def _schedule(path: str, schedule: str, old: Mapping[str, Any] | None) -> Errors:
+def _schedule(path: str, spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Errors:
     """`TZ=` was accepted once, so an old schedule may keep it (B48)."""
-    if "TZ" in schedule:
-        kept = old is not None and "TZ" in old.get("schedule", "")
-        if not kept:
-            return [invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead")]
-        schedule = schedule.partition(" ")[2]
+    schedule = spec["schedule"]
+    errors: Errors = []
     try:
         cron_schedule.check(schedule)
     except cron_schedule.ScheduleError as error:
-        return [invalid(path, schedule, str(error))]
-    return []
+        errors.append(invalid(path, schedule, str(error)))
+    if "TZ" not in schedule:
+        return errors
+    if old is None or "TZ" not in old.get("schedule", ""):
+        errors.append(invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+    elif spec.get("timeZone") is not None:
+        errors.append(invalid(path, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
+    return errors
 
 
 def _time_zone(path: str, zone: str | None) -> Errors:
@@ -106,13 +109,14 @@ def _time_zone(path: str, zone: str | None) -> Errors:
         return []
     if not zone:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
+    unknown = invalid(path, zone, f"unknown time zone {zone}")
+    if not all(_ZONE_PART.fullmatch(part) and part not in {".", ".."} for part in zone.split("/")):
+        return [unknown]
+    errors: Errors = []
     if zone.lower() == "local":
-        return [invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")]
-    try:
-        zoneinfo.ZoneInfo(zone)
-    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        return [invalid(path, zone, f"unknown time zone {zone}")]
-    return []
+        why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        errors.append(invalid(path, zone, why))
+    return errors if cron_schedule.is_zone(zone) else [*errors, unknown]
 
 
 def cron_job_status() -> StatusStrategy:

@@ -7,6 +7,7 @@ Source: the standard parser of robfig/cron v3.
 from __future__ import annotations
 
 import re
+import zoneinfo
 from typing import NamedTuple
 
 
@@ -20,9 +21,8 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _FIELDS = (_Field(0, 59), _Field(0, 23), _Field(1, 31), _Field(1, 12, _MONTHS), _Field(0, 6, _DAYS))
 _DESCRIPTORS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
-_DURATION = re.compile(
-    r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|ms|s|m|h)(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|ms|s|m|h))*"
-)
+_UNITS = frozenset({"ns", "us", "µs", "μs", "ms", "s", "m", "h"})
+_PARTS = re.compile(r"(?P<number>[0-9]*(?:\.[0-9]*)?)(?P<unit>[^0-9.]*)")
 
 
 class ScheduleError(ValueError):
@@ -31,6 +31,11 @@ class ScheduleError(ValueError):
 
 def check(schedule: str) -> None:
     """Raises ScheduleError."""
+    if schedule.startswith(("TZ=", "CRON_TZ=")):
+        zone, _, rest = schedule.partition("=")[2].partition(" ")
+        if not is_zone(zone):
+            raise ScheduleError(f"provided bad location {zone}: unknown time zone {zone}")
+        schedule = rest.strip()
     if schedule.startswith("@"):
         _check_descriptor(schedule)
         return
@@ -38,8 +43,19 @@ def check(schedule: str) -> None:
     if len(fields) != len(_FIELDS):
         raise ScheduleError(f"expected exactly {len(_FIELDS)} fields, found {len(fields)}: [{' '.join(fields)}]")
     for text, field in zip(fields, _FIELDS, strict=True):
-        for part in text.split(","):
+        for part in filter(None, text.split(",")):
             _check_range(part, field)
+
+
+def is_zone(name: str) -> bool:
+    """Whether there is such a time zone; those that the system has the names of, `Local` too."""
+    if name in {"", "UTC", "Local"}:
+        return True
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return False
+    return True
 
 
 def _check_descriptor(schedule: str) -> None:
@@ -49,8 +65,26 @@ def _check_descriptor(schedule: str) -> None:
     if not schedule.startswith(every):
         raise ScheduleError(f"unrecognized descriptor: {schedule}")
     duration = schedule[len(every) :]
-    if duration != "0" and not _DURATION.fullmatch(duration):
-        raise ScheduleError(f'failed to parse duration {schedule}: time: invalid duration "{duration}"')
+    if why := _bad_duration(duration):
+        raise ScheduleError(f"failed to parse duration {schedule}: time: {why}")
+
+
+def _bad_duration(text: str) -> str:
+    """What Go's ParseDuration says; nothing if the duration is good."""
+    rest = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
+    if rest == "0":
+        return ""
+    bad = f'invalid duration "{text}"'
+    while rest or not text.lstrip("+-"):
+        part = _PARTS.match(rest)
+        if part is None or not part["number"].strip("."):
+            return bad
+        if not part["unit"]:
+            return f'missing unit in duration "{text}"'
+        if part["unit"] not in _UNITS:
+            return f'unknown unit "{part["unit"]}" in duration "{text}"'
+        rest = rest[part.end() :]
+    return ""
 
 
 def _check_range(text: str, field: _Field) -> None:
@@ -59,8 +93,6 @@ def _check_range(text: str, field: _Field) -> None:
     ends = parts[0].split("-")
     if ends[0] in {"*", "?"}:
         start, end = field.low, field.high
-        if len(ends) > 1:
-            raise ScheduleError(f"too many hyphens: {text}")
     else:
         start = _number(ends[0], field)
         if len(ends) > 2:
@@ -96,6 +128,8 @@ def _number(text: str, field: _Field) -> int:
 def _integer(text: str) -> int:
     if not re.fullmatch(r"[-+]?[0-9]+", text, re.ASCII):
         raise ScheduleError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
+    if abs(int(text)) >= 1 << 63:
+        raise ScheduleError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range')
     if int(text) < 0:
         raise ScheduleError(f"negative number ({int(text)}) not allowed: {text}")
     return int(text)

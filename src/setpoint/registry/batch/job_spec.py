@@ -5,14 +5,13 @@ Source: `pkg/apis/batch/validation/validation.go`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.api.machinery import names
 from setpoint.api.machinery.status import invalid, not_supported, required, too_long
+from setpoint.registry import go_form
 from setpoint.registry.batch.policies import validate_failure_policy, validate_success_policy
-from setpoint.registry.fields import Errors, label_selector, nonnegative, nonnegatives
+from setpoint.registry.fields import Errors, domain_prefixed_path, label_selector, nonnegative, nonnegatives
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.template import validate_template
 from setpoint.registry.workload import mismatch
@@ -24,8 +23,6 @@ _REPLACEMENTS = ("Failed", "TerminatingOrFailed")
 _MAX_PARALLELISM = _MAX_FAILED = 100000
 _MANY, _MANY_PARALLELISM, _MANY_FAILED = 100000, 10000, 10000
 _MAX_MANAGED_BY = 63
-_DOMAIN_PATH = re.compile(r"[^/]+/.+")
-_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
 def validate_job_spec(path: str, spec: Spec, options: Options) -> Errors:
@@ -39,6 +36,10 @@ def validate_job_spec(path: str, spec: Spec, options: Options) -> Errors:
 def validate_job_template(path: str, spec: Spec, options: Options) -> Errors:
     """As a CronJob's template: the selector is made later."""
     errors = validate_job_body(path, spec, options)
+    selector = spec.get("selector")
+    if selector is not None:
+        shown = go_form.label_selector(selector)
+        errors.append(invalid(f"{path}.selector", shown, "`selector` will be auto-generated"))
     if spec.get("manualSelector"):
         errors.append(not_supported(f"{path}.manualSelector", True, ("nil", "false")))
     return errors
@@ -66,15 +67,8 @@ def validate_job_body(path: str, spec: Spec, options: Options) -> Errors:
 def _managed_by(path: str, value: str | None) -> Errors:
     if value is None:
         return []
-    errors: Errors = []
-    if not _is_domain_path(value):
-        errors.append(invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")'))
+    errors = domain_prefixed_path(path, value)
     return [*errors, too_long(path, _MAX_MANAGED_BY)] if len(value) > _MAX_MANAGED_BY else errors
-
-
-def _is_domain_path(value: str) -> bool:
-    domain, _, rest = value.partition("/")
-    return bool(_DOMAIN_PATH.fullmatch(value)) and not names.dns_subdomain(domain) and bool(_PATH.fullmatch(rest))
 
 
 def _mode(path: str, spec: Spec) -> Errors:

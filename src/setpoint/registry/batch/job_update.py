@@ -39,9 +39,9 @@ def _completions(path: str, spec: Spec, old: Spec) -> Errors:
     new = spec.get("completions")
     if new == old.get("completions"):
         return []
-    if spec.get("completionMode") != "Indexed" or new is None:
+    if spec.get("completionMode") != "Indexed":
         return [invalid(f"{path}.completions", new, _IMMUTABLE)]
-    if new == spec.get("parallelism"):
+    if new is None or new == spec.get("parallelism"):
         return []
     return [invalid(f"{path}.completions", new, f"can only be modified in tandem with {path}.parallelism")]
 
@@ -50,7 +50,7 @@ def _template(path: str, spec: Spec, old: Spec, status: Spec) -> Errors:
     template, before = spec.get("template") or {}, old.get("template") or {}
     if template == before:
         return []
-    if old.get("suspend") and not status.get("startTime"):
+    if _at_rest(old, status):
         munged = _unscheduled(template, before)
         shown = go_form.pod_spec(munged)
         if go_form.equal(shown, go_form.pod_spec(before.get("spec") or {})):
@@ -61,6 +61,16 @@ def _template(path: str, spec: Spec, old: Spec, status: Spec) -> Errors:
     ):
         return []
     return [invalid(f"{path}.template", _printed(template), _IMMUTABLE)]
+
+
+def _at_rest(old: Spec, status: Spec) -> bool:
+    """Suspended, with no pods: it never began, or the controller has said that it is suspended."""
+    if not old.get("suspend") or status.get("active"):
+        return False
+    conditions = status.get("conditions") or ()
+    return not status.get("startTime") or any(
+        one.get("type") == "Suspended" and one.get("status") == "True" for one in conditions
+    )
 
 
 def _metadata_differs(template: Spec, before: Spec) -> bool:

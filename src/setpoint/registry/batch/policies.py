@@ -14,6 +14,7 @@ from setpoint.api.machinery.status import (
     invalid,
     not_supported,
     required,
+    too_long,
     too_many,
 )
 from setpoint.registry import go_form
@@ -24,27 +25,35 @@ Spec = Mapping[str, Any]
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATUSES = ("False", "True", "Unknown")
+_OPERATORS = ("In", "NotIn")
 _MAX_RULES, _MAX_CODES, _MAX_PATTERNS = 20, 255, 20
+_LONGEST_INDEXES = 64 * 1024
 
 
 def validate_failure_policy(path: str, spec: Spec) -> Errors:
     rules = (spec.get("podFailurePolicy") or {}).get("rules") or ()
-    if len(rules) > _MAX_RULES:
-        return [too_many(f"{path}.rules", len(rules), _MAX_RULES)]
     pod = (spec.get("template") or {}).get("spec") or {}
     containers = {one.get("name") for field in ("containers", "initContainers") for one in pod.get(field) or ()}
-    errors: Errors = []
+    errors = _too_many_rules(path, rules)
     for i, rule in enumerate(rules):
         errors += _failure_rule(f"{path}.rules[{i}]", rule, spec, containers)
     return errors
+
+
+def _too_many_rules(path: str, rules: Sequence[Spec]) -> Errors:
+    return [too_many(f"{path}.rules", len(rules), _MAX_RULES)] if len(rules) > _MAX_RULES else []
+
+
+def _quoted(words: Sequence[str]) -> str:
+    """As Go prints a list of texts."""
+    return "valid values: [" + " ".join(f'"{word}"' for word in words) + "]"
 
 
 def _failure_rule(path: str, rule: Spec, spec: Spec, containers: set[Any]) -> Errors:
     action, codes, patterns = rule.get("action", ""), rule.get("onExitCodes"), rule.get("onPodConditions") or ()
     errors: Errors = []
     if not action:
-        listed = " ".join(f'"{name}"' for name in _ACTIONS)
-        errors.append(required(f"{path}.action", f"valid values: [{listed}]"))
+        errors.append(required(f"{path}.action", _quoted(_ACTIONS)))
     elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
         errors.append(invalid(f"{path}.action", action, "requires the backoffLimitPerIndex to be set"))
     elif action not in _ACTIONS:
@@ -62,8 +71,10 @@ def _failure_rule(path: str, rule: Spec, spec: Spec, containers: set[Any]) -> Er
 def _exit_codes(path: str, codes: Spec, containers: set[Any]) -> Errors:
     operator, name, values = codes.get("operator", ""), codes.get("containerName"), codes.get("values") or []
     errors: Errors = []
-    if operator not in {"In", "NotIn"}:
-        errors.append(not_supported(f"{path}.operator", operator, ("In", "NotIn")))
+    if not operator:
+        errors.append(required(f"{path}.operator", _quoted(_OPERATORS)))
+    elif operator not in _OPERATORS:
+        errors.append(not_supported(f"{path}.operator", operator, _OPERATORS))
     if name is not None and name not in containers:
         why = "must be one of the container or initContainer names in the pod template"
         errors.append(invalid(f"{path}.containerName", name, why))
@@ -96,11 +107,9 @@ def validate_success_policy(path: str, spec: Spec) -> Errors:
     if spec.get("completionMode") != "Indexed":
         return [invalid(path, go_form.of(policy, "SuccessPolicy"), "requires indexed completion mode")]
     rules = policy.get("rules") or ()
+    errors = _too_many_rules(path, rules)
     if not rules:
-        return [required(f"{path}.rules", "at least one rules must be specified when the successPolicy is specified")]
-    if len(rules) > _MAX_RULES:
-        return [too_many(f"{path}.rules", len(rules), _MAX_RULES)]
-    errors: Errors = []
+        errors.append(required(f"{path}.rules", "at least one rules must be specified when the successPolicy is specified"))
     for i, rule in enumerate(rules):
         errors += _success_rule(f"{path}.rules[{i}]", rule, spec.get("completions") or 0)
     return errors
@@ -113,6 +122,8 @@ def _success_rule(path: str, rule: Spec, completions: int) -> Errors:
         errors.append(required(path, "at least one of succeededCount or succeededIndexes must be specified"))
     total = 0
     if listed is not None:
+        if len(listed) > _LONGEST_INDEXES:
+            errors.append(too_long(f"{path}.succeededIndexes", _LONGEST_INDEXES))
         try:
             total = indexes.count(listed, completions)
         except indexes.IndexesError as error:

@@ -5,20 +5,17 @@ Source: `pkg/apis/networking/validation`, `pkg/apis/networking/v1/defaults.go`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_supported, required, too_long
-from setpoint.registry.fields import Errors, complain, dns_subdomain, immutable, required_segment
+from setpoint.api.machinery.status import FieldError, forbidden, not_supported, required, too_long
+from setpoint.registry.fields import Errors, complain, dns_subdomain, domain_prefixed_path, immutable, required_segment
 from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _LONGEST_CONTROLLER = 250
 _SCOPES = ("Cluster", "Namespace")
-#: the path part of a domain-prefixed path (RFC 3986, as apimachinery's `IsDomainPrefixedPath` has it)
-_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 
 class IngressClassStrategy(Strategy):
@@ -45,17 +42,6 @@ class IngressClassStrategy(Strategy):
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         new, before = ((one.get("spec") or {}).get("controller", "") for one in (obj, old))
         return immutable("spec.controller", new, before) + self.validate(context, obj)
-
-
-def domain_prefixed_path(path: str, value: str) -> Errors:
-    """`acme.io/foo`: a domain, a slash, and a path."""
-    domain, slash, rest = value.partition("/")
-    if not slash or not domain or not rest:
-        return [invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    errors = complain(path, domain, names.dns_subdomain(domain))
-    if not re.fullmatch(_PATH, rest):
-        errors.append(invalid(path, rest, names.regex_complaint("Invalid path", _PATH)))
-    return errors
 
 
 def _parameters(path: str, parameters: Mapping[str, Any] | None) -> Errors:
