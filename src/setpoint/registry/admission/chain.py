@@ -5,10 +5,13 @@ Each step says which writes concern it, so that a write passes only those; the a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from setpoint.api.machinery.status import StatusError, forbidden_object
+from setpoint.registry.admission.metering import Phase
 from setpoint.registry.admission.request import AdmissionRequest
 
 
@@ -33,46 +36,57 @@ class BaseStep:
         """Refuse."""
 
 
+class _Way(Struct, frozen=True):
+    """What one kind of write passes."""
+
+    admit: Phase
+    validate: Phase
+
+
 class Chain:
-    """All steps, one after the other; the first refusal ends it.
+    """All steps, one after the other; the first refusal ends it. `last` are steps behind the plugins, which have no name.
 
     When a step asked for it (`reinvoke`), all of them see the object a second time, and never a third: whoever changes objects
     by the code of others (webhooks, policies) decides by itself whom to ask again. Source: apiserver `admission/reinvocation.go`.
     """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = tuple(steps)
-        self._chosen: dict[tuple[str, str, str], tuple[Step, ...]] = {}
+    def __init__(self, plugins: Mapping[str, Step], last: Sequence[Step] = ()) -> None:
+        self._steps = (*plugins.items(), *(("", step) for step in last))
+        self._ways: dict[tuple[str, str, str], _Way] = {}
 
     async def admit(self, request: AdmissionRequest) -> None:
-        steps = self._for(request)
-        for step in steps:
-            await step.admit(request)
-        if request.reinvoke:
-            request.reinvoking = True
-            for step in steps:
-                await step.admit(request)
+        await self._way(request).admit.run(request)
 
     async def validate(self, request: AdmissionRequest) -> None:
-        for step in self._for(request):
-            await step.validate(request)
+        await self._way(request).validate.run(request)
 
     def concerned(self, operation: str, group_resource: str, subresource: str) -> bool:
         """Whether any step looks at such a write."""
-        return bool(self._steps_for((operation, group_resource, subresource)))
+        way = self._way_of((operation, group_resource, subresource))
+        return bool(way.admit.steps or way.validate.steps)
 
     def changed(self) -> None:
         """A step concerns itself with other writes than before."""
-        self._chosen.clear()
+        self._ways.clear()
 
-    def _for(self, request: AdmissionRequest) -> tuple[Step, ...]:
-        return self._steps_for((request.operation, request.resource.group_resource, request.subresource))
+    def _way(self, request: AdmissionRequest) -> _Way:
+        return self._way_of((request.operation, request.resource.group_resource, request.subresource))
 
-    def _steps_for(self, key: tuple[str, str, str]) -> tuple[Step, ...]:
-        found = self._chosen.get(key)
+    def _way_of(self, key: tuple[str, str, str]) -> _Way:
+        found = self._ways.get(key)
         if found is None:
-            found = self._chosen[key] = tuple(step for step in self._steps if step.concerns(*key))
+            concerned = [(name, step) for name, step in self._steps if step.concerns(*key)]
+            found = self._ways[key] = _Way(
+                Phase("admit", key[0], [(name, step.admit) for name, step in _with(concerned, "admit")]),
+                Phase("validate", key[0], [(name, step.validate) for name, step in _with(concerned, "validate")]),
+            )
         return found
+
+
+def _with(steps: Sequence[tuple[str, Step]], phase: str) -> Iterator[tuple[str, Step]]:
+    """Those that do anything in a phase."""
+    nothing = getattr(BaseStep, phase)
+    return ((name, step) for name, step in steps if getattr(type(step), phase) is not nothing)
 
 
 def refuse(request: AdmissionRequest, why: str) -> StatusError:

@@ -88,4 +88,4 @@ def default_chain(
     }
     if ledger is not None:
         steps["ResourceQuota"] = ResourceQuota(reader, ledger, clock)
-    return Chain([*(steps[name] for name in ORDER if name in steps and name not in disabled), *last])
+    return Chain({name: steps[name] for name in ORDER if name in steps and name not in disabled}, last)

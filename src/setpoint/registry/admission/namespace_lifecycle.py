@@ -25,6 +25,8 @@ class NamespaceLifecycle(BaseStep):
         return group_resource not in {"namespaces", "localsubjectaccessreviews.authorization.k8s.io"}
 
     async def admit(self, request: AdmissionRequest) -> None:
+        if request.operation == "DELETE" and request.name in IMMORTAL:
+            raise refuse(request, "this namespace may not be deleted")
         if request.operation == "DELETE" or not request.namespace:
             return
         namespace = await self._reader.get("namespaces", "", request.namespace)
@@ -39,7 +41,3 @@ class NamespaceLifecycle(BaseStep):
             }
             why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
             raise forbidden_object(request.resource.group, request.resource.plural, name, why, [cause])
-
-    async def validate(self, request: AdmissionRequest) -> None:
-        if request.operation == "DELETE" and request.name in IMMORTAL:
-            raise refuse(request, "this namespace may not be deleted")
