@@ -58,7 +58,7 @@ def test_kubectl_reaches_a_pod_and_a_service_through_the_api_server(kubectl: Kub
     assert '<a href="sub/">' in page
 
 
-def test_what_cannot_be_reached_is_said(kubectl: Kubectl, shared_cluster: Cluster, web: str, tmp_path: Path) -> None:
+def test_what_cannot_be_reached_is_said(shared_cluster: Cluster, web: str, tmp_path: Path) -> None:
     wire = wire_of(shared_cluster, tmp_path)
     for path, code, message in (
         ("services/idle/proxy/", 503, 'no endpoints available for service "idle"'),
