@@ -48,7 +48,10 @@ def nonnegatives(path: str, obj: Mapping[str, Any], *fields: str) -> Errors:
 
 
 def domain_name(path: str, value: str, *, segments: int) -> Errors:
-    """A name of so many segments at least (apimachinery's `IsFullyQualifiedName` asks for three)."""
+    """A name of so many segments at least: three for apimachinery's `IsFullyQualifiedName`, two for `IsFullyQualifiedDomainName`.
+
+    The latter also wants each segment to be a label.
+    """
     if not value:
         return [required(path)]
     if messages := names.dns_subdomain(value):
@@ -56,7 +59,8 @@ def domain_name(path: str, value: str, *, segments: int) -> Errors:
     if value.count(".") + 1 < segments:
         count = {2: "two", 3: "three"}[segments]
         return [invalid(path, value, f"should be a domain with at least {count} segments separated by dots")]
-    return []
+    labels = value.split(".") if segments == 2 else ()
+    return next(([invalid(path, label, ",".join(why))] for label in labels if (why := names.dns_label(label))), [])
 
 
 def domain_prefixed_path(path: str, value: str) -> Errors:

@@ -18,6 +18,7 @@ from setpoint.registry.admissionregistration.policy_spec import (
     validate_variables,
 )
 from setpoint.registry.admissionregistration.rules import default_match_resources, validate_match_resources
+from setpoint.registry.conditions import validate_conditions
 from setpoint.registry.fields import Errors, one_of, qualified_name, required_subdomain
 from setpoint.registry.spec_status import STATUS_METADATA, StatusStrategy, VersionedSpecStatusStrategy, fill
 from setpoint.registry.strategy import Context, Object, Strategy
@@ -82,7 +83,8 @@ def _validation(path: str, validation: Spec, environment: Environment) -> Errors
 def _annotations(path: str, annotations: Sequence[Spec], policy: str, environment: Environment) -> Errors:
     errors: Errors = []
     if len(annotations) > _MAX_ANNOTATIONS:
-        errors.append(invalid(path, annotations, f"must not have more than {_MAX_ANNOTATIONS} auditAnnotations"))
+        shown = [{"Key": one.get("key", ""), "ValueExpression": one.get("valueExpression", "")} for one in annotations]
+        errors.append(invalid(path, shown, f"must not have more than {_MAX_ANNOTATIONS} auditAnnotations"))
     seen: set[str] = set()
     for i, annotation in enumerate(annotations):
         key, value, here = annotation.get("key", ""), annotation.get("valueExpression", "").strip(), f"{path}[{i}]"
@@ -103,13 +105,15 @@ def _annotations(path: str, annotations: Sequence[Spec], policy: str, environmen
 
 
 def _validate_status(obj: Object, _old: Object) -> Errors:
-    warnings = ((obj.get("status") or {}).get("typeChecking") or {}).get("expressionWarnings") or ()
-    return [
+    status = obj.get("status") or {}
+    warnings = (status.get("typeChecking") or {}).get("expressionWarnings") or ()
+    errors = [
         required(f"status.typeChecking.expressionWarnings[{i}].{field}")
         for i, warning in enumerate(warnings)
         for field in ("warning", "fieldRef")
-        if not warning.get(field, "").strip()
+        if not (warning.get(field, "") if field == "warning" else warning.get(field, "").strip())
     ]
+    return errors + validate_conditions("status.conditions", status.get("conditions"))
 
 
 def validating_policy_status() -> StatusStrategy:

@@ -10,6 +10,7 @@ from typing import Any
 
 from setpoint.api.machinery.status import invalid, too_long, too_many
 from setpoint.registry import formats
+from setpoint.registry.conditions import validate_conditions
 from setpoint.registry.dynamic_resources import words
 from setpoint.registry.dynamic_resources.collections import each_once
 from setpoint.registry.fields import Errors, dns_label
@@ -45,6 +46,7 @@ def _device(path: str, device: Device, known: frozenset[Key]) -> Errors:
     conditions = device.get("conditions") or ()
     if len(conditions) > _MAX_CONDITIONS:
         errors.append(too_many(f"{path}.conditions", len(conditions), _MAX_CONDITIONS))
+    errors += validate_conditions(f"{path}.conditions", conditions)
     if device.get("data") is not None:
         errors += words.raw_object(f"{path}.data", device["data"])
     return errors + _network(f"{path}.networkData", device.get("networkData") or {})

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from setpoint.api.machinery.status import FieldError, invalid, not_supported
 from setpoint.registry import go_form
+from setpoint.registry.conditions import validate_conditions
 from setpoint.registry.fields import Errors, label_selector, nonnegatives
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
@@ -43,9 +44,12 @@ class PodDisruptionBudgetStrategy(SpecStatusStrategy):
         return errors
 
 
+def _validate_status(obj: Object, _old: Object) -> Errors:
+    status = obj.get("status") or {}
+    errors = validate_conditions("status.conditions", status.get("conditions"))
+    return errors + nonnegatives("status", status, *_EMPTY_STATUS)
+
+
 def pod_disruption_budget_status() -> StatusStrategy:
     """The `status` endpoint."""
-    return StatusStrategy(
-        PodDisruptionBudgetStrategy(),
-        validate_status=lambda obj, _: nonnegatives("status", obj.get("status") or {}, *_EMPTY_STATUS),
-    )
+    return StatusStrategy(PodDisruptionBudgetStrategy(), validate_status=_validate_status)

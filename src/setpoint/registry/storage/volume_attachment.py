@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, forbidden, invalid, required, too_long
 from setpoint.registry import formats, go_form
-from setpoint.registry.fields import Errors, dns_subdomain
+from setpoint.registry.fields import Errors, complain, dns_subdomain
 from setpoint.registry.pod.validation.remote_volumes import csi_driver_name
 from setpoint.registry.spec_status import STATUS_METADATA, SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
@@ -64,13 +64,17 @@ def _validate_spec(spec: Mapping[str, Any]) -> Errors:
 def validate_attachment_status(obj: Object, _old: Object) -> Errors:
     status = obj.get("status") or {}
     given, path = status.get("attachmentMetadata") or {}, "status.attachmentMetadata"
-    errors: Errors = [invalid(path, "", "field can not be empty.")] if "" in given else []
+    errors: Errors = []
     if names.annotations_size(given) > _MAX_METADATA_SIZE:
         errors.append(too_long(path, _MAX_METADATA_SIZE))
     for field in ("attachError", "detachError"):
-        message = (status.get(field) or {}).get("message", "")
-        if len(message.encode()) > _LONGEST_ERROR:
-            errors.append(too_long(f"status.{field}.message", _LONGEST_ERROR))
+        error = status.get(field) or {}
+        code = error.get("errorCode")
+        if len(error.get("message", "").encode()) > _LONGEST_ERROR:  # the limit that is named is another one's
+            errors.append(too_long(f"status.{field}.message", _MAX_METADATA_SIZE))
+        if code is not None and code < 0:
+            why = names.in_range(code, 0, formats.MAX_INT32)
+            errors += complain(f"status.{field}.errorCode", code, why)
     return errors
 
 

@@ -169,7 +169,7 @@ _FLOW = "flowcontrol.v1.FlowSchema"
 FLOW_SCHEMA = Table(
     (
         NAME,
-        column("PriorityLevel", f"{_FLOW}Spec.priorityLevelConfiguration"),
+        column("PriorityLevel", "flowcontrol.v1.PriorityLevelConfigurationReference.name"),
         column("MatchingPrecedence", f"{_FLOW}Spec.matchingPrecedence"),
         column("DistinguisherMethod", f"{_FLOW}Spec.distinguisherMethod"),
         AGE,

@@ -71,9 +71,9 @@ def _host_port(ip: str, port: int) -> str:
 
 def _endpoints(obj: Object) -> list[Any]:
     pairs = [
-        _host_port(address.get("ip", ""), port.get("port", 0))
+        _host_port(address.get("ip", ""), port.get("port", 0)) if port else address.get("ip", "")
         for subset in obj.get("subsets") or ()
-        for port in subset.get("ports") or ()
+        for port in subset.get("ports") or (None,)
         for address in subset.get("addresses") or ()
     ]
     return [listed(pairs, empty="") if obj.get("subsets") else NONE]
@@ -83,10 +83,7 @@ ENDPOINTS = simple(column("Endpoints", "core.v1.Endpoints.subsets"), cells=_endp
 
 
 def _slice(obj: Object) -> list[Any]:
-    ports = (
-        "*" if port.get("port") is None and not port.get("name") else str(port.get("port") or port.get("name"))
-        for port in obj.get("ports") or ()
-    )
+    ports = (str(port.get("name", "") if port.get("port") is None else port["port"]) for port in obj.get("ports") or ())
     addresses = (address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ())
     return [obj.get("addressType", ""), listed(ports), listed(addresses)]
 
@@ -100,10 +97,12 @@ ENDPOINT_SLICE = simple(
 
 
 def _hosts(rules: Any) -> str:
-    """The first three rules' hosts; `*` where no rule names one."""
-    hosts = [rule["host"] for rule in rules if rule.get("host")]
-    if len(hosts) > 3:
-        return f"{','.join(hosts[:3])} + {len(rules) - 3} more..."
+    """The first three hosts; `*` where no rule names one. Rules after those are counted whether they name a host or not."""
+    hosts: list[str] = []
+    for rule in rules:
+        if len(hosts) == 3:
+            return f"{','.join(hosts)} + {len(rules) - 3} more..."
+        hosts += [rule["host"]] if rule.get("host") else []
     return ",".join(hosts) or "*"
 
 
