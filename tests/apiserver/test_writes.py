@@ -322,3 +322,26 @@ async def test_a_scale_is_patched_as_any_object_is(api: Any, write: Writer) -> N
     changed = await write.patch(scale, [{"op": "replace", "path": "/spec/replicas", "value": 6}], JSON_PATCH)
     assert changed["spec"] == {"replicas": 6}
     assert (await api(f"GET {DEPLOYMENTS}/d"))["spec"]["replicas"] == 6
+    wrong = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": "x"}}
+    refused = await write.apply(scale, wrong, code=500)
+    assert refused["message"].startswith("failed to create typed patch object (/d; autoscaling/v1, Kind=Scale): .spec.replicas: ")
+
+
+async def test_what_another_owns_in_another_version_stays_when_a_manager_leaves_it_out(write: Writer) -> None:
+    def scaler(version: str, **spec: Any) -> dict[str, Any]:
+        return {
+            "apiVersion": f"autoscaling/{version}",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "h"},
+            "spec": spec,
+        }
+
+    def path(version: str) -> str:
+        return f"/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers/h"
+
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    await write.apply(path("v2"), scaler("v2", scaleTargetRef=target, maxReplicas=5), "a")
+    await write.apply(path("v1"), scaler("v1", scaleTargetRef=target, maxReplicas=5), "b")
+    left = await write.apply(path("v2"), scaler("v2", minReplicas=2), "a")
+    assert left["spec"]["scaleTargetRef"] == target
+    assert (left["spec"]["minReplicas"], left["spec"]["maxReplicas"]) == (2, 5)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from setpoint.api.machinery.fields import applying as fields
+from setpoint.api.machinery.fields import tracking
 from setpoint.api.machinery.jsonpath import JsonPath
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers, ownership
@@ -111,6 +112,7 @@ class Scaling:
         options = write_options(call.request, "PatchOptions", apply=True)
         scale = applying.read(call, options.validation)
         fields.check(scale, _VERSION, _KIND)
+        fields.check_types(scale, tracking.root(call.bodies.node(SCALES, SCALES.storage_version)))
         scale.setdefault("metadata", {})
         manager = manager_of(options, call.request)
 

@@ -45,8 +45,7 @@ def apply(live: Json | None, applied: Json, node: Node, write: Write, *, force: 
     """
     check(applied, write.api_version, write.kind)
     whole = root(node)
-    if found := typed.complaints(whole, applied):
-        raise StatusError(500, "", f"failed to create typed patch object ({_name(applied)}): {typed.message(found)}")
+    check_types(applied, whole)
     current = bare(live) if live is not None else {"apiVersion": write.api_version, "kind": write.kind, **blank(node)}
     owners = _owners(live, whole, node, write)
     job = _Apply(whole, current, applied, write)
@@ -73,6 +72,12 @@ def check(applied: Json, api_version: str, kind: str) -> None:
         raise bad_request(f"invalid object type: {_group_version(given)}, Kind={name}")
     if metadata_of(applied).get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
+
+
+def check_types(applied: Json, whole: Shape) -> None:
+    """Every field of the configuration must be declared and of its type. Raises 500."""
+    if found := typed.complaints(whole, applied):
+        raise StatusError(500, "", f"failed to create typed patch object ({_name(applied)}): {typed.message(found)}")
 
 
 def metadata_of(applied: Json) -> Json:
@@ -149,28 +154,40 @@ class _Apply:
 
     def prune(self, merged: Json, owners: Managed, last: Owner) -> Json:
         """Remove what this manager applied before and does not apply now, unless somebody else owns it."""
-        convert = self.write.convert
-        if convert is None or last.api_version == self.write.api_version:
-            return _pruned(self.whole, merged, owners, last)
-        converted = convert(merged, last.api_version)
-        if converted is None:
+        mine = last.api_version if self.write.convert is not None else self.write.api_version
+        found = self._at(merged, mine)
+        if found is None:
             return merged
-        back = convert(_pruned(root(converted[1]), converted[0], owners, last), self.write.api_version)
+        start, whole = found
+        lost = merging.with_named(last.fields, whole)
+        pruned = self._with_owned(start, merging.remove(whole, start, lost) or {}, owners, mine)
+        gone = sets.intersection(sets.difference(_named(whole, start), _named(whole, pruned)), lost)
+        back = self._at(merging.remove(whole, start, gone) or {}, self.write.api_version)
         return back[0] if back is not None else merged
 
+    def _with_owned(self, start: Json, pruned: Json, owners: Managed, mine: str) -> Json:
+        """What somebody owns comes back, in the version in which it is owned; of the version `mine`, as both arguments."""
+        claimed: dict[str, Set] = {mine: {}}
+        for owner in owners.values():
+            version = owner.api_version if self.write.convert is not None else mine
+            claimed[version] = sets.union(claimed.get(version, {}), owner.fields)
+        for version, fields in claimed.items():
+            before, after = self._at(start, version), self._at(pruned, version)
+            if before is None or after is None:
+                continue
+            (start, whole), (pruned, _) = before, after
+            kept = sets.union(_named(whole, pruned), merging.with_named(fields, whole))
+            pruned = merging.remove(whole, start, sets.difference(_named(whole, start), kept)) or {}
+        back = self._at(pruned, mine)
+        return back[0] if back is not None else start
 
-def _pruned(whole: Shape, merged: Json, owners: Managed, last: Owner) -> Json:
-    """The three steps of pruning: all that was applied last goes, what anybody owns comes back, and what nobody owned does."""
-    lost = merging.with_named(last.fields, whole)
-    pruned = merging.remove(whole, merged, lost) or {}
-    claimed: Set = {}
-    for owner in owners.values():
-        claimed = sets.union(claimed, owner.fields)
-    everything = _named(whole, merged)
-    kept = sets.union(_named(whole, pruned), merging.with_named(claimed, whole))
-    pruned = merging.remove(whole, merged, sets.difference(everything, kept)) or {}
-    gone = sets.intersection(sets.difference(everything, _named(whole, pruned)), lost)
-    return merging.remove(whole, merged, gone) or {}
+    def _at(self, obj: Json, api_version: str) -> tuple[Json, Shape] | None:
+        """An object in another version, None for one that is not served any more."""
+        here = self.write.api_version
+        if self.write.convert is None or obj.get("apiVersion", here) == api_version == here:
+            return obj, self.whole
+        found = self.write.convert(obj, api_version)
+        return (found[0], root(found[1])) if found is not None else None
 
 
 def _named(whole: Shape, value: Json) -> Set:

@@ -8,6 +8,7 @@ import orjson
 
 from setpoint.api.machinery import selectors
 from setpoint.api.machinery.fields import applying as fields
+from setpoint.api.machinery.fields import tracking
 from setpoint.api.machinery.status import invalid, invalid_object
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
@@ -65,6 +66,7 @@ async def _apply(call: Call) -> Response:
     options = write_options(call.request, "PatchOptions", apply=True)
     scale = applying.read(call, options.validation)
     fields.check(scale, _VERSION, _KIND)
+    fields.check_types(scale, tracking.root(call.bodies.node(SCALES, SCALES.storage_version)))
     scale.setdefault("metadata", {})
     manager = manager_of(options, call.request)
     resource, store, wanted = call.resource, call.store, api_version(call.resource, call.version)
