@@ -18,8 +18,8 @@ Figures = Sequence[dict[str, Any]]
 def draw(figures: Figures, folder: Path) -> Iterator[Path]:
     """Whatever the figures allow, as SVG files in `folder`; their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, plot in (("latency", _latency), ("size", _size), ("memory", _memory)):
-        chosen = [each for each in figures if each["scenario"] == ("size" if name == "memory" else name)]
+    for name, (scenario, key, plot) in PLOTS.items():
+        chosen = [each for each in figures if each["scenario"] == scenario and key in each]
         if chosen:
             figure = plt.figure(figsize=(7, 4))
             axes = figure.add_subplot()
@@ -59,3 +59,34 @@ def _series(figures: Figures, key: str) -> dict[str, list[tuple[float, dict[str,
     for each in figures:
         found[each["name"].partition(",")[0].partition(" at ")[0]].append((each[key], each))
     return found
+
+
+def _cost(axes: Any, figures: Figures, key: str, of: str) -> None:
+    """Microseconds of processor time for one pod: of all processes end to end (solid), of the scheduler alone (dashed)."""
+    whole = sorted((each[key], each["µs/pod"]) for each in figures if "µs/pod" in each)
+    alone = sorted((each[key], each["ours"]["median"]) for each in figures if each["unit"] == "µs/pod")
+    for points, line, label in ((whole, "-", "all processes, end to end"), (alone, "--", "the scheduler alone")):
+        if points:
+            axes.plot([x for x, _ in points], [y for _, y in points], line, marker="o", label=label)
+    axes.set(xlabel=of, ylabel="processor time of one pod, µs", yscale="log")
+
+
+def _nodes(axes: Any, figures: Figures) -> None:
+    _cost(axes, [each for each in figures if not each.get("placed")], "nodes", "nodes")
+
+
+def _placed(axes: Any, figures: Figures) -> None:
+    """End to end on the nodes that took most batches."""
+    most = max((each["placed"] for each in figures), default=0)
+    on = {each.get("nodes") for each in figures if each["placed"] == most} | {None}
+    _cost(axes, [each for each in figures if each.get("nodes") in on], "placed", "pods already placed")
+
+
+#: file, then scenario, what a figure must have, and how it is drawn
+PLOTS = {
+    "latency": ("latency", "rate", _latency),
+    "size": ("size", "objects", _size),
+    "memory": ("size", "objects", _memory),
+    "scheduling-nodes": ("scheduling", "nodes", _nodes),
+    "scheduling-placed": ("scheduling", "placed", _placed),
+}

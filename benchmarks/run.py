@@ -1,6 +1,7 @@
 """`make bench`: what Setpoint costs, beside the bare stack, in one run on this machine.
 
     python benchmarks/run.py [--only requests,lists] [--quick] [--repeats 3] [--seconds 3] [--plots FOLDER] [--markdown]
+    python benchmarks/run.py --only scheduling --whole                 up to 20,000 pods on 5,000 nodes
     python benchmarks/run.py --server https://host:6443 --token T      any other Kubernetes API server in Setpoint's place
 
 Both servers are up at the same time and take turns, so that the ratios mean something on a busy machine too.
@@ -36,7 +37,7 @@ def benches(options: argparse.Namespace, names: list[str]) -> Iterator[Bench]:
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="setpoint-bench-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        common = (options.repeats, options.seconds, options.quick)
+        common = (options.repeats, options.seconds, options.quick, options.whole)
         both = bool(set(names) & set(scenarios.ELSEWHERE) - {"deployment"})
         bare = stack.enter_context(servers.bare(folder / "bare")) if both else None
         if options.server:
@@ -70,6 +71,7 @@ def parsed() -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(description="Figures beside the bare stack's.")
     parser.add_argument("--only", help=f"some of {', '.join(scenarios.ALL)}, with commas between")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
+    parser.add_argument("--whole", action="store_true", help="the sizes that the goals of scheduling are about; takes long")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3, help="length of each load")
     parser.add_argument("--server", help="URL of a Kubernetes API server to measure in Setpoint's place")

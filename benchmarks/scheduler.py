@@ -96,6 +96,18 @@ def plain(pods: int, nodes: int, **spec: Any) -> Case:
     return make
 
 
+def beside(pods: int, nodes: int, placed: int) -> Case:
+    """Plain pods that come to nodes with as many of the same application."""
+
+    def make(scale: float) -> tuple[list[Node], list[Pod], Iterator[Pod]]:
+        count = int(nodes * scale)
+        there = [a_pod(n, node=f"n{n % count}") for n in range(int(placed * scale))]
+        first = len(there)
+        return [a_node(n) for n in range(count)], there, (a_pod(first + n) for n in range(int(pods * scale)))
+
+    return make
+
+
 SELECTOR = {"matchLabels": {"app": "web"}}
 SPREAD = [
     {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": SELECTOR},

@@ -15,7 +15,7 @@ from benchmarks.target import Target
 @dataclass(frozen=True, slots=True)
 class Bench:
     """`subject` and `bare` are up and seeded. `folder` is for servers that a scenario starts for itself; None where the subject
-    is a server elsewhere, which can be neither started nor looked into.
+    is a server elsewhere, which can be neither started nor looked into. `whole` asks for sizes that take longer than minutes.
     """
 
     subject: Target
@@ -24,6 +24,7 @@ class Bench:
     repeats: int
     seconds: float
     quick: bool
+    whole: bool = False
 
     def start(self, name: str, *, nodes: int = 0, options: tuple[str, ...] = ()) -> tuple[servers.Server, servers.Start]:
         """A Setpoint of the scenario's own."""
@@ -37,8 +38,21 @@ class Bench:
 
 #: in the order they run; those that need a server of their own are left out where the subject is elsewhere
 ELSEWHERE = ("requests", "latency", "lists", "fan_out", "relist", "deployment")
-OWN = ("starts", "memory", "heartbeats", "size", "door")
-ALL = ("starts", "requests", "latency", "lists", "fan_out", "relist", "size", "deployment", "heartbeats", "memory", "door")
+OWN = ("starts", "memory", "heartbeats", "size", "door", "scheduling")
+ALL = (
+    "starts",
+    "requests",
+    "latency",
+    "lists",
+    "fan_out",
+    "relist",
+    "size",
+    "deployment",
+    "scheduling",
+    "heartbeats",
+    "memory",
+    "door",
+)
 
 
 def scenario(name: str) -> Callable[[Bench], Iterator[Figure]]:

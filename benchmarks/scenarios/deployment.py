@@ -35,35 +35,32 @@ def run(bench: Bench) -> Iterator[Figure]:
                 context, _ = bench.start(f"deployment-{number}", nodes=nodes, options=options)
             with context as target:
                 target.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-                found.append(uvloop.run(_roll_out(target, pods)))
+                found.append(uvloop.run(roll_out(target, manifest(f"load-{time.monotonic_ns()}", pods), pods)))
         name = f"Deployment of {pods:,} pods, {nodes:,} nodes"
         yield Figure("deployment", f"{name}, bound", "pods/s", [pods / each["bound"] for each in found], goal=GOAL)
         yield Figure("deployment", f"{name}, running", "pods/s", [pods / each["running"] for each in found])
 
 
-def manifest(name: str, pods: int) -> dict[str, Any]:
+def manifest(name: str, pods: int, cpu: str = "10m", **spec: Any) -> dict[str, Any]:
+    """`spec` goes into the pods'."""
     labels = {"app": name}
-    resources = {"requests": {"cpu": "10m", "memory": "10Mi"}}
+    resources = {"requests": {"cpu": cpu, "memory": "10Mi"}}
     container = {"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": resources}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
-    spec = {"replicas": pods, "selector": {"matchLabels": labels}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container], **spec}}
+    wanted = {"replicas": pods, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": wanted}
 
 
-async def _roll_out(target: Target, pods: int) -> dict[str, float]:
+async def roll_out(target: Target, body: dict[str, Any], pods: int) -> dict[str, float]:
     """Seconds from the POST until all pods are bound, and until all run."""
-    name = f"load-{time.monotonic_ns()}"
     async with session_for(target) as session, session.get(f"{target.url}{PODS}?limit=1") as listed:
         revision = (await listed.json(content_type=None))["metadata"]["resourceVersion"]
-        query = f"watch=true&resourceVersion={revision}&labelSelector=app%3D{name}"
+        query = f"watch=true&resourceVersion={revision}&labelSelector=app%3D{body['metadata']['name']}"
         async with session.get(f"{target.url}{PODS}?{query}") as watch:
             began = time.monotonic()
-            async with session.post(target.url + DEPLOYMENTS, json=manifest(name, pods)) as answer:
+            async with session.post(target.url + DEPLOYMENTS, json=body) as answer:
                 answer.raise_for_status()
-            found = await asyncio.wait_for(_until_running(watch.content, pods, began), 600)
-        async with session.delete(f"{target.url}{DEPLOYMENTS}/{name}") as answer:
-            answer.raise_for_status()
-    return found
+            return await asyncio.wait_for(_until_running(watch.content, pods, began), 1200)
 
 
 async def _until_running(lines: Any, pods: int, began: float) -> dict[str, float]:
