@@ -12,7 +12,7 @@ from setpoint.api.machinery import quantity
 from setpoint.api.machinery.status import FieldError, invalid, required
 from setpoint.registry import go_form
 from setpoint.registry.fields import Errors
-from setpoint.registry.pod.validation.resources import STANDARD, is_huge_page, resource_amount, resource_name
+from setpoint.registry.pod.validation.resources import STANDARD, is_quota_huge_page, resource_amount, resource_name
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
 
@@ -31,6 +31,7 @@ _COMPUTE = {
     "pods",
     *(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")),
 }
+_CLAIMS = {"persistentvolumeclaims", "requests.storage"}
 _WRONG_OPERATOR = (
     "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
     " ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
@@ -76,15 +77,17 @@ def _amounts(path: str, values: Mapping[str, Any]) -> Errors:
 
 
 def _is_standard(name: str) -> bool:
-    return name in STANDARD or is_huge_page(name) or name.startswith("requests.hugepages-")
+    return (name in STANDARD and name != "storage") or is_quota_huge_page(name)
 
 
 def _fits(scope: str, resource: str) -> bool:
-    """Scopes are about pods, so they bound what pods use only."""
+    """Most scopes are about pods, so they bound what pods use only; one is about claims."""
     if scope == "BestEffort":
         return resource == "pods"
     if scope in {"Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"}:
         return resource in _COMPUTE
+    if scope == "VolumeAttributesClass":
+        return resource in _CLAIMS
     return True
 
 
@@ -118,7 +121,7 @@ def _selector(spec: Mapping[str, Any]) -> Errors:
         errors += [invalid(path, shown, "unsupported scope applied to resource")] * _misapplied(scope, hard)
         errors += _requirement(path, scope, requirement)
     conflicting = [pair for pair in _PAIRS if set(pair) <= names]
-    return errors + [invalid(path, list(spec.get("scopes") or []), "conflicting scopes") for _ in conflicting]
+    return errors + [invalid(path, spec.get("scopes") or None, "conflicting scopes") for _ in conflicting]
 
 
 def _requirement(path: str, scope: str, requirement: Mapping[str, Any]) -> Errors:

@@ -85,28 +85,18 @@ def _json_problem(content: bytes) -> str:
     try:
         value = orjson.loads(content)
     except orjson.JSONDecodeError:
-        return _syntax_problem(content.decode("utf-8", "replace").strip())
+        return _syntax_problem(content)
     if value is None or isinstance(value, dict):
         return ""
     kind = {bool: "bool", str: "string", list: "array"}.get(type(value), "number")
     return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
 
 
-def _syntax_problem(text: str) -> str:
-    if not text:
-        return "unexpected end of JSON input"
-    for literal in ("null", "true", "false"):
-        if text[0] == literal[0]:
-            return _literal_problem(text, literal)
-    if text[0] not in '{["-0123456789':
-        return f"invalid character '{text[0]}' looking for beginning of value"
-    return "unexpected end of JSON input"
+def _syntax_problem(content: bytes) -> str:
+    from setpoint.api.machinery import gojson
 
-
-def _literal_problem(text: str, literal: str) -> str:
-    for i, expected in enumerate(literal):
-        if i >= len(text):
-            return "unexpected end of JSON input"
-        if text[i] != expected:
-            return f"invalid character '{text[i]}' in literal {literal} (expecting '{expected}')"
-    return f"invalid character '{text[len(literal)]}' after top-level value"
+    try:
+        gojson.parse(content)
+    except gojson.SyntaxComplaint as complaint:
+        return str(complaint)
+    return ""

@@ -15,14 +15,33 @@ _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
 
 
+# in the order of Go's struct, and by its names
+_NOT_IN_TEMPLATES = tuple(
+    (name, "uID" if name == "uid" else name)
+    for name in (
+        "name",
+        "generateName",
+        "namespace",
+        "selfLink",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "ownerReferences",
+        "finalizers",
+        "managedFields",
+    )
+)
+
+
 def validate_claim_template(path: str, template: Mapping[str, Any]) -> Errors:
     """A template's metadata may hold labels and annotations only; names come from the pod and the volume."""
     metadata = template.get("metadata") or {}
     errors = names.annotation_errors(metadata.get("annotations") or {}, f"{path}.metadata.annotations")
     errors += labels(f"{path}.metadata.labels", metadata.get("labels"))
-    allowed = {"annotations", "labels", "creationTimestamp"}
-    for name in sorted(set(metadata) - allowed):
-        errors.append(forbidden(f"{path}.metadata.{name}", "cannot be set for a PersistentVolumeClaim template"))
+    errors += [forbidden(f"{path}.metadata.{shown}", "cannot be set") for name, shown in _NOT_IN_TEMPLATES if metadata.get(name)]
     return errors + validate_claim_spec(f"{path}.spec", template.get("spec") or {})
 
 
@@ -34,13 +53,16 @@ def validate_claim_spec(path: str, spec: Mapping[str, Any]) -> Errors:
     if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
         errors.append(forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes"))
     errors += _storage(f"{path}.resources[storage]", spec)
-    for field in ("storageClassName", "volumeAttributesClassName"):
-        if spec.get(field):
-            errors += complain(f"{path}.{field}", spec[field], names.dns_subdomain(spec[field]))
+    errors += _class_name(f"{path}.storageClassName", spec.get("storageClassName"))
     mode = spec.get("volumeMode")
     if mode is not None and mode not in _VOLUME_MODES:
         errors.append(not_supported(f"{path}.volumeMode", mode, _VOLUME_MODES))
-    return errors + _data_source(path, spec)
+    errors += _data_source(path, spec)
+    return errors + _class_name(f"{path}.volumeAttributesClassName", spec.get("volumeAttributesClassName"))
+
+
+def _class_name(path: str, name: str | None) -> Errors:
+    return complain(path, name, names.dns_subdomain(name)) if name else []
 
 
 def _storage(path: str, spec: Mapping[str, Any]) -> Errors:

@@ -198,18 +198,21 @@ class PodEphemeralContainersStrategy(_PodPart):
 
 
 class PodResizeStrategy(_PodPart):
-    """Resources and resize policies of containers and sidecars."""
+    """Resources and resize policies of containers, and the pod's own resources."""
 
     reset_fields = (("status",),)
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
-        asked = obj.get("spec") or {}
+        asked, before = obj.get("spec") or {}, old.get("spec") or {}
+        lists = {field: (asked.get(field) or [], before.get(field) or []) for field in ("containers", "initContainers")}
+        if any(len(new) != len(former) for new, former in lists.values()):
+            return  # validation refuses it
         _start_from(obj, old)
-        obj["spec"] = spec = dict(old.get("spec") or {})
-        for field in ("containers", "initContainers"):
-            wanted = {container.get("name"): container for container in asked.get(field) or ()}
-            if spec.get(field):
-                spec[field] = [_resized(before, wanted.get(before.get("name"))) for before in spec[field]]
+        obj["spec"] = spec = dict(before)
+        keep_field(spec, asked, "resources")
+        for field, (new, former) in lists.items():
+            if former:
+                spec[field] = _resized(new, former)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         return validate_resize(obj, old, options_for(obj, old))
@@ -228,10 +231,12 @@ def _start_from(obj: Object, old: Object) -> None:
     keep_field(obj, old, "status")
 
 
-def _resized(before: Object, wanted: Object | None) -> Object:
-    if wanted is None:
-        return before
-    container = dict(before)
-    for field in ("resources", "resizePolicy"):
-        keep_field(container, wanted, field)
-    return container
+def _resized(new: list[Object], former: list[Object]) -> list[Object]:
+    """The former containers with the new ones' resources; the new ones, for validation to refuse, if they are others."""
+    if [one.get("name") for one in new] != [one.get("name") for one in former]:
+        return new
+    out = [dict(container) for container in former]
+    for container, wanted in zip(out, new, strict=True):
+        for field in ("resources", "resizePolicy"):
+            keep_field(container, wanted, field)
+    return out

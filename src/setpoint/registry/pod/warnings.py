@@ -12,6 +12,7 @@ from typing import Any
 from setpoint.api.machinery import names, quantity
 from setpoint.registry.address_warnings import ip_warnings
 from setpoint.registry.pod.app_armor import DEPRECATED
+from setpoint.registry.pod.path_warnings import path_warnings
 from setpoint.registry.pod.port_warnings import port_warnings
 from setpoint.registry.pod.validation.windows import all_containers
 
@@ -83,6 +84,7 @@ def _warnings(prefix: str, metadata: Mapping[str, Any], spec: Spec) -> list[str]
     out = list(_labels(path, spec))
     out += [f"{prefix}metadata.annotations[{key}]: {text}" for key, text in _DEPRECATED_ANNOTATIONS.items() if key in annotations]
     out += _volumes(path, spec)
+    out += path_warnings(spec.get("volumes") or ())
     out += _repeated(f"{path}.hostAliases", "ip", spec.get("hostAliases") or ())
     out += _pull_secrets(f"{path}.imagePullSecrets", spec.get("imagePullSecrets") or ())
     for name in ("memory", "ephemeral-storage"):

@@ -91,9 +91,7 @@ def related_field_errors(spec: Spec) -> Errors:
     errors += bad
     if len(many) > 2:
         errors.append(invalid("spec.clusterIPs", many, "may only hold up to 2 values"))
-    if bad:
-        return errors
-    return errors + _family_errors(many, families, clean=not errors)
+    return errors if bad else errors + _family_errors(many, families)
 
 
 def _address_errors(addresses: list[str]) -> Errors:
@@ -107,16 +105,16 @@ def _address_errors(addresses: list[str]) -> Errors:
     return errors
 
 
-def _family_errors(addresses: list[str], families: list[str], *, clean: bool) -> Errors:
+def _family_errors(addresses: list[str], families: list[str]) -> Errors:
     errors: Errors = []
     own = [family_of(address) for address in addresses]
     if len(addresses) > 1 and len(set(own)) != 2:
         why = "may specify no more than one IP for each IP family"
         errors.append(invalid("spec.clusterIPs", addresses, why))
-    if not clean or errors or addresses == [NONE]:
+    if addresses == [NONE]:
         return errors
     for i, (address, family, wanted) in enumerate(zip(addresses, own, families, strict=False)):
-        if family != wanted:
+        if family != wanted and wanted in FAMILIES:
             why = f"expected an {wanted} value as indicated by `ipFamilies[{i}]`"
             errors.append(invalid(f"spec.clusterIPs[{i}]", address, why))
     return errors
@@ -127,54 +125,101 @@ def family_of(address: str) -> str:
     return f"IPv{parsed.version}" if parsed is not None else ""
 
 
-def settle_families(spec: Object) -> Errors:
+def settle_families(spec: Object, old: Spec | None = None) -> Errors:
     """Fill in ipFamilies and ipFamilyPolicy; complaints if this cluster cannot do what is asked."""
-    if spec.get("type") == "ExternalName":
+    if spec.get("type") == "ExternalName" or (old is not None and _prefers_dual_as_before(spec, old)):
         return []
-    errors = related_field_errors(spec)
+    policy = spec.get("ipFamilyPolicy") or (old or {}).get("ipFamilyPolicy") or _default_policy(spec)
+    errors = related_field_errors(spec) or _too_many(spec, old or {}, policy)
+    families = list(spec.get("ipFamilies") or [])
+    if not errors:
+        errors = _infer_families(spec, families)
     if errors:
         return errors
-    addresses = spec.get("clusterIPs") or []
-    families, policy = list(spec.get("ipFamilies") or []), spec.get("ipFamilyPolicy")
-    if addresses and addresses[0] != NONE:
-        families += [family_of(address) for address in addresses[len(families) :]]
     if needs.is_headless(spec) and not spec.get("selector"):
-        _settle_headless(spec, families, policy)
-        return []
-    if policy is None:
-        policy = "RequireDualStack" if len(families) == 2 or len(addresses) == 2 else "SingleStack"
-    if policy == "RequireDualStack":
-        why = "this cluster is not configured for dual-stack services"
-        errors.append(invalid("spec.ipFamilyPolicy", policy, why))
-    errors += [
-        invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster")
-        for i, family in enumerate(families)
-        if family not in CLUSTER_FAMILIES
-    ]
+        families = families or [CLUSTER_FAMILIES[0]]
+        if policy != "SingleStack":
+            families += [family for family in FAMILIES if family not in families]
+    else:
+        errors = _unconfigured(policy, families)
     spec["ipFamilies"], spec["ipFamilyPolicy"] = families or [CLUSTER_FAMILIES[0]], policy
     return errors
 
 
-def _settle_headless(spec: Object, families: list[str], policy: str | None) -> None:
-    """Without addresses and selector nothing depends on the cluster's families: all are allowed."""
-    policy = policy or ("SingleStack" if len(families) == 1 else "RequireDualStack")
-    families = families or [CLUSTER_FAMILIES[0]]
-    if policy != "SingleStack":
-        families += [family for family in FAMILIES if family not in families]
-    spec["ipFamilies"], spec["ipFamilyPolicy"] = families, policy
+def _prefers_dual_as_before(spec: Spec, old: Spec) -> bool:
+    """A Service that takes what there is keeps what it has, whatever the cluster has become."""
+    fields = ("type", "ipFamilyPolicy", "clusterIPs", "ipFamilies")
+    return (
+        spec.get("ipFamilyPolicy") == "PreferDualStack"
+        and needs.cluster_ip(spec)
+        and all(spec.get(name) == old.get(name) for name in fields)
+    )
+
+
+def _default_policy(spec: Spec) -> str:
+    return "RequireDualStack" if needs.is_headless(spec) and not spec.get("selector") else "SingleStack"
+
+
+def _too_many(spec: Object, old: Spec, policy: str) -> Errors:
+    """Two of them need a policy for two; and one of two is given up by saying so."""
+    errors: Errors = []
+    for field, one, several in (
+        ("clusterIPs", "secondary cluster IP", "cluster IPs"),
+        ("ipFamilies", "secondary IP family", "IP families"),
+    ):
+        new, before = spec.get(field) or [], old.get(field) or []
+        if policy == "SingleStack" and new == before and len(new) > 1:
+            spec[field] = new[:1]
+        elif policy == "SingleStack" and len(new) == 2:
+            why = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {several} are specified"
+            errors.append(invalid("spec.ipFamilyPolicy", policy, why))
+        elif policy != "SingleStack" and new and len(new) < len(before) and new == before[: len(new)]:
+            errors.append(invalid("spec.ipFamilyPolicy", policy, f"must be 'SingleStack' to release the {one}"))
+    return errors
+
+
+def _infer_families(spec: Spec, families: list[str]) -> Errors:
+    """Addresses say to which family they belong."""
+    addresses = [address for address in spec.get("clusterIPs") or [] if address != NONE]
+    errors: Errors = []
+    for i, address in enumerate(addresses):
+        family = family_of(address)
+        if i < len(families):
+            continue
+        if family in CLUSTER_FAMILIES:
+            families.append(family)
+        else:
+            errors.append(invalid(f"spec.clusterIPs[{i}]", addresses, f"{family} is not configured on this cluster"))
+    return errors
+
+
+def _unconfigured(policy: str, families: list[str]) -> Errors:
+    errors: Errors = []
+    if policy == "RequireDualStack":
+        why = "this cluster is not configured for dual-stack services"
+        errors.append(invalid("spec.ipFamilyPolicy", policy, why))
+    return errors + [
+        invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster")
+        for i, family in enumerate(families)
+        if family not in CLUSTER_FAMILIES
+    ]
 
 
 def change_errors(spec: Spec, old: Spec) -> Errors:
-    """The primary address and family are for life, unless the Service comes from or goes to ExternalName."""
+    """The primary address and family are for life, unless the Service comes from or goes to ExternalName; without addresses
+    (headless) nothing depends on the families.
+    """
     if "ExternalName" in {spec.get("type"), old.get("type")}:
         return []
-    errors: Errors = []
-    for field in ("clusterIPs", "ipFamilies"):
-        new, before = list(spec.get(field) or []), list(old.get(field) or [])
-        if before and not new:
-            what = "primary clusterIP can not be unset" if field == "clusterIPs" else "primary ipFamily can not be unset"
-            errors.append(invalid(f"spec.{field}[0]", new, what))
-        elif before and new[0] != before[0]:
-            shown: Any = new if field == "clusterIPs" else new[0]
-            errors.append(invalid(f"spec.{field}[0]", shown, "may not change once set"))
-    return errors
+    was, headless = needs.is_headless(old), needs.is_headless(spec)
+    errors = [] if was and headless else _changed("clusterIPs", "clusterIP", spec, old)
+    return errors if was or headless else errors + _changed("ipFamilies", "ipFamily", spec, old)
+
+
+def _changed(field: str, one: str, spec: Spec, old: Spec) -> Errors:
+    new, before = list(spec.get(field) or []), list(old.get(field) or [])
+    if before and not new:
+        return [invalid(f"spec.{field}[0]", new, f"primary {one} can not be unset")]
+    if before and new[0] != before[0]:
+        return [invalid(f"spec.{field}[0]", new, "may not change once set")]
+    return []

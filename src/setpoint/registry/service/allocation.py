@@ -224,41 +224,55 @@ class ServiceAllocator:
     # --- ports of the nodes ---
 
     async def _node_ports(self, holding: _Holding, spec: Object, old: Mapping[str, Any]) -> None:
-        before = {(port.get("protocol"), port["nodePort"]) for port in old.get("ports") or () if port.get("nodePort")}
-        held = {number for _, number in before}
+        held = {port["nodePort"] for port in old.get("ports") or () if port.get("nodePort")}
         if needs.may_have_node_ports(spec):
-            await self._every_port(holding, spec, before, held)
+            await (self._changed_ports(holding, spec, held) if old else self._first_ports(holding, spec))
         kept = {port.get("nodePort") for port in spec.get("ports") or ()}
-        holding.released += [_port_key(number) for _, number in before if number not in kept]
+        holding.released += [_port_key(number) for number in held - kept]
 
-    async def _every_port(self, holding: _Holding, spec: Object, before: set[Any], held: set[int]) -> None:
-        """Ports of one number (TCP and UDP) share their node port."""
+    async def _first_ports(self, holding: _Holding, spec: Object) -> None:
+        """Of a new Service: ports of one number (TCP and UDP) share their node port."""
         given: dict[int, int] = {}
-        used: set[tuple[Any, int]] = set()
         ports = spec.get("ports") or ()
-        requested = {port.get("port"): port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
+        requested = {port.get("port", 0): port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
         for i, port in enumerate(ports):
+            asked, own = port.get("nodePort") or 0, port.get("port", 0)
+            if not asked and not needs.allocates_node_ports(spec):
+                continue
+            path = f"spec.ports[{i}].nodePort"
+            if own not in given:
+                given[own] = requested.get(own) or await self._next_port(holding)
+                if own in requested:
+                    await self._asked_port(holding, path, given[own])
+            elif asked and asked != given[own]:
+                await self._asked_port(holding, path, asked)
+            port["nodePort"] = asked or given[own]
+
+    async def _changed_ports(self, holding: _Holding, spec: Object, held: set[int]) -> None:
+        """Of a Service that is there: one node port may serve several protocols, if the user says so."""
+        used: set[tuple[Any, int]] = set()
+        for i, port in enumerate(spec.get("ports") or ()):
             number, protocol = port.get("nodePort") or 0, port.get("protocol")
+            if not number and not needs.allocates_node_ports(spec):
+                continue
             if not number:
-                if not needs.allocates_node_ports(spec):
-                    continue
-                number = given.get(port.get("port", 0)) or requested.get(port.get("port")) or 0
-            if number and (protocol, number) in used:
-                raise _refused(holding.service, invalid(f"spec.ports[{i}].nodePort", number, TAKEN_PORT))
-            if not number:
-                number = await self._next_port(holding)
-            elif number not in held and number not in given.values():
+                number = port["nodePort"] = await self._next_port(holding)
+            elif number not in held and number not in {taken for _, taken in used}:
                 await self._asked_port(holding, f"spec.ports[{i}].nodePort", number)
-            port["nodePort"] = given[port.get("port", 0)] = number
+            if (protocol, number) in used:
+                raise StatusError(500, "", f"duplicate nodePort: {{{protocol} {number}}}")
             used.add((protocol, number))
 
     async def _asked_port(self, holding: _Holding, path: str, number: int) -> None:
+        if problem := await self._problem_with(holding, number):
+            raise _refused(holding.service, invalid(path, number, problem))
+
+    async def _problem_with(self, holding: _Holding, number: int) -> str:
+        """Takes a port of the user's choice; why it cannot be had, empty if it could."""
         low, high = self._ports
         if not low <= number <= high:
-            why = f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
-            raise _refused(holding.service, invalid(path, number, why))
-        if not await self._hold_port(holding, number):
-            raise _refused(holding.service, invalid(path, number, TAKEN_PORT))
+            return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
+        return "" if await self._hold_port(holding, number) else TAKEN_PORT
 
     async def _next_port(self, holding: _Holding) -> int:
         low, high = self._ports
@@ -281,8 +295,8 @@ class ServiceAllocator:
         asked = spec.get("healthCheckNodePort") or 0
         if not asked:
             spec["healthCheckNodePort"] = await self._next_port(holding)
-        elif asked != before:
-            await self._asked_port(holding, "spec.healthCheckNodePort", asked)
+        elif not before and (problem := await self._problem_with(holding, asked)):
+            raise internal_error(f"failed to allocate requested HealthCheck NodePort {asked}: {problem}")
 
 
 def _out_of_range(address: str, networks: list[_Network]) -> str:

@@ -94,7 +94,15 @@ def _ports(ports: Sequence[Spec]) -> Errors:
 
 
 def _repeated_ports(ports: Sequence[Spec]) -> Errors:
+    """Node ports that several ports of one number have; those of other numbers have been refused when they were allocated."""
     errors: Errors = []
+    held: set[tuple[Any, ...]] = set()
+    for i, port in enumerate(ports):
+        node_port = port.get("nodePort", 0)
+        holder = (port.get("protocol", ""), port.get("port", 0), node_port)
+        if node_port and holder in held:
+            errors.append(duplicate(f"spec.ports[{i}].nodePort", node_port))
+        held.add(holder)
     seen: set[tuple[str, int]] = set()
     for i, port in enumerate(ports):
         key = (port.get("protocol", ""), port.get("port", 0))

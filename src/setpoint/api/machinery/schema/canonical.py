@@ -33,8 +33,10 @@ _DROP: Any = object()
 #: fields of features that are off by default in 1.36: never stored
 DISABLED = frozenset(
     {
+        ("io.k8s.api.core.v1.Lifecycle", "stopSignal"),  # ContainerStopSignals
         ("io.k8s.api.core.v1.PodSpec", "schedulingGroup"),  # GenericWorkload
         ("io.k8s.api.core.v1.VolumeProjection", "clusterTrustBundle"),  # ClusterTrustBundleProjection
+        ("io.k8s.api.core.v1.VolumeProjection", "podCertificate"),  # PodCertificateRequest
         ("io.k8s.api.resource.v1.DeviceAttribute", "ints"),  # DRAListTypeAttributes
         ("io.k8s.api.resource.v1.DeviceAttribute", "strings"),
         ("io.k8s.api.resource.v1.DeviceAttribute", "versions"),

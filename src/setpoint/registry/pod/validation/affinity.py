@@ -119,20 +119,20 @@ def _pod_term(path: str, term: Mapping[str, Any], options: Options) -> Errors:
         errors += label_selector(f"{path}.{name}", term.get(name), allow_invalid_values=loose)
     for namespace in term.get("namespaces") or ():
         errors += complain(f"{path}.namespace", namespace, names.dns_label(namespace))
-    errors += _label_keys(path, term)
+    errors += validate_label_keys(path, term)
     key = term.get("topologyKey", "")
     if not key:
         errors.append(required(f"{path}.topologyKey", "can not be empty"))
     return errors + qualified_name(f"{path}.topologyKey", key)
 
 
-def _label_keys(path: str, term: Mapping[str, Any]) -> Errors:
-    """MatchLabelKeys and mismatchLabelKeys, which the server has already merged into the selector."""
+def validate_label_keys(path: str, term: Mapping[str, Any]) -> Errors:
+    """MatchLabelKeys and mismatchLabelKeys, which the server has already merged into the selector; also of topology spread."""
     match = term.get("matchLabelKeys") or ()
     mismatch = term.get("mismatchLabelKeys") or ()
     selector = term.get("labelSelector")
-    errors = validate_label_keys(f"{path}.matchLabelKeys", match, selector)
-    errors += validate_label_keys(f"{path}.mismatchLabelKeys", mismatch, selector)
+    errors = _label_keys(f"{path}.matchLabelKeys", match, selector)
+    errors += _label_keys(f"{path}.mismatchLabelKeys", mismatch, selector)
     errors += _selected_twice(path, match, selector)
     both = "exists in both matchLabelKeys and mismatchLabelKeys"
     errors += [invalid(f"{path}.matchLabelKeys[{i}]", key, both) for i, key in enumerate(match) if key in mismatch]
@@ -152,7 +152,7 @@ def _selected_twice(path: str, keys: Sequence[str], selector: Mapping[str, Any] 
     return errors
 
 
-def validate_label_keys(path: str, keys: Sequence[str], selector: Mapping[str, Any] | None) -> Errors:
+def _label_keys(path: str, keys: Sequence[str], selector: Mapping[str, Any] | None) -> Errors:
     if not keys:
         return []
     if selector is None:

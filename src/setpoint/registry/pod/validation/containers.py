@@ -12,7 +12,7 @@ from setpoint.api.machinery.status import (
     missing,
     not_supported,
     required,
-    too_long,
+    too_many,
 )
 from setpoint.registry.fields import Errors, dns_label
 from setpoint.registry.pod.validation.env import validate_env, validate_env_from
@@ -78,7 +78,20 @@ def validate_init_containers(path: str, containers: Sequence[Container], others:
         # they run one after the other, so only their own ports can collide
         errors += host_port_conflicts(path, [container])
         errors += _init_handlers(here, container, scope)
+        errors += _init_resize_policy(f"{here}.resizePolicy", container)
     return errors
+
+
+def _init_resize_policy(path: str, container: Container) -> Errors:
+    """Only sidecars can be restarted in order to be resized."""
+    if container.get("restartPolicy") == "Always":
+        return []
+    why = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+    return [
+        invalid(f"{path}[{i}].restartPolicy", "RestartContainer", why)
+        for i, entry in enumerate(container.get("resizePolicy") or ())
+        if entry.get("restartPolicy") == "RestartContainer"
+    ]
 
 
 def _init_handlers(path: str, container: Container, scope: PodScope) -> Errors:
@@ -126,7 +139,7 @@ def _common(path: str, container: Container, scope: PodScope) -> Errors:
         errors.append(required(f"{path}.image"))
     errors += _message_policy(f"{path}.terminationMessagePolicy", container.get("terminationMessagePolicy", ""))
     errors += validate_ports(f"{path}.ports", container.get("ports") or ())
-    errors += validate_env(f"{path}.env", container.get("env") or (), scope.volumes)
+    errors += validate_env(f"{path}.env", container.get("env") or ())
     errors += validate_env_from(f"{path}.envFrom", container.get("envFrom") or ())
     errors += validate_mounts(f"{path}.volumeMounts", container, scope.volumes)
     errors += validate_devices(f"{path}.volumeDevices", container, scope.volumes)
@@ -158,7 +171,7 @@ def _resize_policy(path: str, policies: Sequence[Mapping[str, Any]], restart_pol
             elif value not in allowed:
                 errors.append(not_supported(path, value, allowed))
         if restart_policy == "Never" and policy != "NotRequired":
-            errors.append(invalid(path, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
+            errors.append(invalid(path, policy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
     return errors
 
 
@@ -170,7 +183,7 @@ def _restart_rules(path: str, container: Container) -> Errors:
     if policy is not None and policy not in _RESTART_POLICIES:
         errors.append(not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES))
     if len(rules) > _MAX_RULES:
-        errors.append(too_long(f"{path}.restartPolicyRules", _MAX_RULES))
+        errors.append(too_many(f"{path}.restartPolicyRules", len(rules), _MAX_RULES))
     for i, rule in enumerate(rules):
         errors += _restart_rule(f"{path}.restartPolicyRules[{i}]", rule)
     return errors
@@ -187,5 +200,5 @@ def _restart_rule(path: str, rule: Mapping[str, Any]) -> Errors:
     if operator not in {"In", "NotIn"}:
         errors.append(not_supported(f"{path}.exitCodes.operator", operator, ("In", "NotIn")))
     if len(codes.get("values") or ()) > _MAX_EXIT_CODES:
-        errors.append(too_long(f"{path}.exitCodes.values", _MAX_EXIT_CODES))
+        errors.append(too_many(f"{path}.exitCodes.values", len(codes["values"]), _MAX_EXIT_CODES))
     return errors

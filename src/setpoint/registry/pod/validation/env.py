@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names, quantity
-from setpoint.api.machinery.status import invalid, not_supported, required
+from setpoint.api.machinery.status import invalid, missing, not_supported, required
 from setpoint.registry.fields import Errors, complain, qualified_name
+from setpoint.registry.pod.validation.paths import local_non_reserved
+from setpoint.registry.pod.validation.windows import all_containers
 
 ENV_FIELDS = (
     "metadata.name",
@@ -43,7 +45,7 @@ _SUBSCRIPT = re.compile(r"(?s)(.+?)\['(.*)'\]")
 _SOURCES = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
 
 
-def validate_env(path: str, variables: Sequence[Mapping[str, Any]], volumes: Mapping[str, Any]) -> Errors:
+def validate_env(path: str, variables: Sequence[Mapping[str, Any]]) -> Errors:
     errors: Errors = []
     for i, variable in enumerate(variables):
         here = f"{path}[{i}]"
@@ -51,11 +53,28 @@ def validate_env(path: str, variables: Sequence[Mapping[str, Any]], volumes: Map
         errors += complain(f"{here}.name", name, names.env_var_name(name)) if name else [required(f"{here}.name")]
         source = variable.get("valueFrom")
         if source is not None:
-            errors += _value_from(f"{here}.valueFrom", source, variable.get("value", ""), volumes)
+            errors += _value_from(f"{here}.valueFrom", source, variable.get("value", ""))
     return errors
 
 
-def _value_from(path: str, source: Mapping[str, Any], value: str, volumes: Mapping[str, Any]) -> Errors:
+def validate_file_volumes(path: str, spec: Mapping[str, Any]) -> Errors:
+    """The volumes that variables are read from: they exist, and are emptyDirs."""
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
+    errors: Errors = []
+    for here, container in all_containers(path, spec):
+        for j, variable in enumerate(container.get("env") or ()):
+            ref = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            if ref is None:
+                continue
+            where, name = f"{here}.env[{j}].valueFrom.fileKeyRef.volumeName", ref.get("volumeName", "")
+            if name not in volumes:
+                errors.append(missing(where, name))
+            elif volumes[name].get("emptyDir") is None:
+                errors.append(invalid(where, name, "referenced volume must be of type emptyDir"))
+    return errors
+
+
+def _value_from(path: str, source: Mapping[str, Any], value: str) -> Errors:
     errors: Errors = []
     count = 0
     for name, check in (
@@ -63,7 +82,7 @@ def _value_from(path: str, source: Mapping[str, Any], value: str, volumes: Mappi
         ("resourceFieldRef", lambda here, ref: validate_resource_ref(here, ref, in_volume=False)),
         ("configMapKeyRef", _key_ref),
         ("secretKeyRef", _key_ref),
-        ("fileKeyRef", lambda here, ref: _file_ref(here, ref, volumes)),
+        ("fileKeyRef", _file_ref),
     ):
         if source.get(name) is not None:
             count += 1
@@ -150,20 +169,10 @@ def _key_ref(path: str, ref: Mapping[str, Any]) -> Errors:
     return errors + complain(f"{path}.key", key, names.config_map_key(key))
 
 
-def _file_ref(path: str, ref: Mapping[str, Any], volumes: Mapping[str, Any]) -> Errors:
-    """A variable read from a file of variables in an emptyDir volume."""
-    from setpoint.registry.pod.validation.paths import local_non_reserved
-
-    errors: Errors = []
-    volume, file, key = ref.get("volumeName", ""), ref.get("path", ""), ref.get("key", "")
-    if not volume:
-        errors.append(required(f"{path}.volumeName"))
-    elif volume not in volumes:
-        from setpoint.api.machinery.status import missing
-
-        errors.append(missing(f"{path}.volumeName", volume))
-    elif volumes[volume].get("emptyDir") is None:
-        errors.append(invalid(f"{path}.volumeName", volume, "referenced volume must be of type emptyDir"))
+def _file_ref(path: str, ref: Mapping[str, Any]) -> Errors:
+    """A variable read from a file of variables in an emptyDir volume (KEP-3721); the volume is looked at afterwards."""
+    errors: Errors = [] if ref.get("volumeName") else [required(f"{path}.volumeName")]
+    file, key = ref.get("path", ""), ref.get("key", "")
     errors += local_non_reserved(f"{path}.path", file) if file else [required(f"{path}.path")]
     if not key:
         return [*errors, required(f"{path}.key")]

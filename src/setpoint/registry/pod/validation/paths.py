@@ -20,6 +20,6 @@ def local_descending(path: str, value: str) -> Errors:
 def local_non_reserved(path: str, value: str) -> Errors:
     """As `local_descending`, and no name that the atomic writer of volumes keeps for itself."""
     errors = local_descending(path, value)
-    if value.startswith("..") and not value.startswith("../") and value != "..":
+    if value.startswith("..") and not value.startswith("../"):
         errors.append(invalid(path, value, "must not start with '..'"))
     return errors

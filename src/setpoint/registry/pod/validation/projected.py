@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.api.machinery import names
-from setpoint.api.machinery.status import forbidden, invalid, not_supported, required
-from setpoint.registry.fields import Errors, complain, label_selector
+from setpoint.api.machinery.status import forbidden, invalid, required
+from setpoint.registry.fields import Errors
 from setpoint.registry.pod.validation.env import validate_field_ref, validate_resource_ref
 from setpoint.registry.pod.validation.paths import local_non_reserved
 from setpoint.registry.pod.validation.volume_sources import file_mode, key_to_path
@@ -16,7 +15,6 @@ Source = Mapping[str, Any]
 
 _FILE_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
 _MIN_TOKEN_SECONDS, _MAX_TOKEN_SECONDS = 600, 1 << 32
-_KEY_TYPES = ("ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096")
 
 
 def validate_downward_volume(path: str, source: Source) -> Errors:
@@ -56,7 +54,7 @@ def validate_projected(path: str, volume: Source) -> Errors:
                 given += 1
                 errors += check(path, f"{here}.{name}", projection, taken)
         if given > 1:
-            errors.append(forbidden(here, "may not specify more than 1 volume type"))
+            errors.append(forbidden(here, "may not specify more than 1 volume type per source"))
     return errors
 
 
@@ -98,52 +96,9 @@ def _token(volume: str, path: str, projection: Source, taken: set[str]) -> Error
     return errors + (local_non_reserved(f"{volume}.path", value) if value else [required(f"{volume}.path")])
 
 
-def _trust_bundle(volume: str, path: str, projection: Source, taken: set[str]) -> Errors:
-    del volume
-    name, signer, value = projection.get("name"), projection.get("signerName"), projection.get("path", "")
-    errors: Errors = []
-    if name is not None and signer is not None:
-        errors.append(invalid(path, dict(projection), "only one of name and signerName may be used"))
-    elif name is not None:
-        if not name:
-            errors.append(required(f"{path}.name", "must be a valid object name"))
-        messages = names.dns_subdomain(name)
-        errors += complain(f"{path}.name", name, [f"not a valid clustertrustbundlename: {message}" for message in messages])
-        if projection.get("labelSelector") is not None:
-            errors.append(
-                invalid(f"{path}.labelSelector", projection["labelSelector"], "labelSelector must be unset if name is used")
-            )
-    elif signer is not None:
-        if not signer:
-            errors.append(required(f"{path}.signerName", "must be a valid signer name"))
-        errors += label_selector(f"{path}.labelSelector", projection.get("labelSelector"))
-    else:
-        errors.append(required(path, "either name or signerName must be specified"))
-    if not value:
-        errors.append(required(f"{path}.path"))
-    errors += local_non_reserved(f"{path}.path", value)
-    return errors + _claim_path(f"{path}.path", value, value, taken)
-
-
-def _certificate(volume: str, path: str, projection: Source, taken: set[str]) -> Errors:
-    del volume
-    errors: Errors = [] if projection.get("signerName") else [required(f"{path}.signerName", "must be a valid signer name")]
-    key_type = projection.get("keyType", "")
-    if key_type not in _KEY_TYPES:
-        errors.append(not_supported(f"{path}.keyType", key_type, _KEY_TYPES))
-    for field in ("credentialBundlePath", "keyPath", "certificateChainPath"):
-        value = projection.get(field, "")
-        if value:
-            errors += local_non_reserved(f"{path}.{field}", value)
-            errors += _claim_path(f"{path}.{field}", value, value, taken)
-    return errors
-
-
 _PROJECTIONS = {
     "secret": _keys,
     "configMap": _keys,
     "downwardAPI": _downward,
     "serviceAccountToken": _token,
-    "clusterTrustBundle": _trust_bundle,
-    "podCertificate": _certificate,
 }

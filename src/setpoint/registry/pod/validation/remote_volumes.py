@@ -13,6 +13,7 @@ from setpoint.registry.fields import Errors, complain
 Source = Mapping[str, Any]
 
 _PARTITION = "must be a number between 0 and 255, both inclusive"
+_HOST_PORT = re.compile(r"(?:[^:\[\]]*|\[[^\[\]]*\]):[^:\[\]]*")
 _INITIATORS = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)$"),
     "eui": re.compile(r"^eui.[A-Za-z0-9]{16}$"),
@@ -114,7 +115,7 @@ def quobyte(path: str, source: Source) -> Errors:
         errors.append(required(f"{path}.tenant", "must be a UUID and may not exceed a length of 64 characters"))
     else:
         why = "must be a host:port pair or multiple pairs separated by commas"
-        errors += [invalid(f"{path}.registry", registry, why) for pair in registry.split(",") if ":" not in pair]
+        errors += [invalid(f"{path}.registry", registry, why) for pair in registry.split(",") if not _HOST_PORT.fullmatch(pair)]
     return errors + _needs(path, source, "volume")
 
 
@@ -135,8 +136,7 @@ def fibre_channel(path: str, source: Source) -> Errors:
 def flex_volume(path: str, source: Source) -> Errors:
     errors = _needs(path, source, "driver")
     for key in sorted(source.get("options") or {}):
-        namespace = key.partition("/")[0].lower()
-        if "/" in key and (namespace.endswith(".kubernetes.io") or namespace in {"kubernetes.io", "k8s.io"}):
+        if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
             errors.append(invalid(f"{path}.options[{key}]", key, "kubernetes.io and k8s.io namespaces are reserved"))
     return errors
 

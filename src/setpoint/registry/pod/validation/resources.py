@@ -42,6 +42,11 @@ def is_huge_page(name: str) -> bool:
     return name.startswith(_HUGE)
 
 
+def is_quota_huge_page(name: str) -> bool:
+    """As a quota names them, too."""
+    return name.startswith((_HUGE, f"requests.{_HUGE}"))
+
+
 def is_native(name: str) -> bool:
     """Kubernetes' own: without a domain, or one of kubernetes.io's."""
     return "/" not in name or "kubernetes.io/" in name
@@ -64,7 +69,7 @@ def is_pod_level(name: str) -> bool:
 
 def resource_name(path: str, name: str) -> Errors:
     errors = complain(path, name, names.qualified_name(name))
-    if not errors and "/" not in name and name not in STANDARD and not is_huge_page(name):
+    if not errors and "/" not in name and name not in STANDARD and not is_quota_huge_page(name):
         errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
     return errors
 
@@ -183,22 +188,36 @@ def _claims(path: str, claims: Sequence[Mapping[str, Any]], claim_names: frozens
 
 def validate_pod_resources(path: str, spec: Mapping[str, Any], claim_names: frozenset[str], options: Options) -> Errors:
     """The pod-level requests and limits (KEP-2837), which bound those of the containers."""
-    from setpoint.registry.pod.aggregate import aggregate_requests
+    from setpoint.registry.pod.aggregate import aggregate_limits, aggregate_requests
 
     resources = spec.get("resources")
     if resources is None:
         return []
+    if (spec.get("os") or {}).get("name") == "windows":
+        return [forbidden(path, "may not be set for a windows pod")]
     errors: Errors = []
     if resources.get("claims") is not None:
-        errors.append(forbidden(f"{path}.claims", "claims cannot be set for Resources at pod-level"))
+        errors.append(forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level"))
     errors += _requirements(path, resources, _pod_resource_name, claim_names, options)
-    requests = resources.get("requests") or {}
-    for name, total in sorted(aggregate_requests(spec).items()):
-        own = amount(requests[name]) if name in requests else quantity.ZERO
-        if total > own and (name in requests or is_pod_level(name)):
-            why = f"must be greater than or equal to aggregate container requests of {total}"
-            errors.append(invalid(f"{path}.requests[{name}]", str(own), why))
-    return errors + _container_limits(path, spec, resources.get("limits") or {})
+    limits = resources.get("limits") or {}
+    errors += _covers(path, "requests", resources.get("requests") or {}, aggregate_requests(spec))
+    # huge pages cannot be overcommitted
+    pages = {name: total for name, total in aggregate_limits(spec).items() if is_huge_page(name)}
+    errors += _covers(path, "limits", limits, pages)
+    return errors + _container_limits(path, spec, limits)
+
+
+def _covers(path: str, side: str, own: Mapping[str, Any], totals: Mapping[str, Quantity]) -> Errors:
+    """What the pod names must suffice for its containers together."""
+    return [
+        invalid(
+            f"{path}.{side}[{name}]",
+            str(amount(own[name])),
+            f"must be greater than or equal to aggregate container {side} of {total}",
+        )
+        for name, total in sorted(totals.items())
+        if name in own and total > amount(own[name])
+    ]
 
 
 def _container_limits(path: str, spec: Mapping[str, Any], pod_limits: Mapping[str, Any]) -> Errors:

@@ -12,7 +12,7 @@ from setpoint.registry import go_form
 from setpoint.registry.fields import Errors, complain
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.paths import local_descending
-from setpoint.registry.pod.validation.windows import validate_windows_options
+from setpoint.registry.pod.validation.windows import all_containers, validate_windows_options
 
 _PROFILE_TYPES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -157,8 +157,14 @@ def _host_sysctl(path: str, name: str, spec: Mapping[str, Any]) -> Errors:
 
 
 def validate_host_users(path: str, spec: Mapping[str, Any]) -> Errors:
-    """A pod with its own user namespace cannot share the host's other namespaces."""
+    """A pod with its own user namespace cannot share the host's other namespaces, nor have block devices."""
     if spec.get("hostUsers") is not False:
         return []
+    why = "when `hostUsers` is false"
     fields = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-    return [forbidden(f"{path}.{shown}", "when `pod.Spec.HostUsers` is false") for field, shown in fields if spec.get(field)]
+    errors = [forbidden(f"{path}.{shown}", why) for field, shown in fields if spec.get(field)]
+    return errors + [
+        forbidden(f"{here}.volumeDevices", why)
+        for here, container in all_containers(path, spec)
+        if container.get("volumeDevices")
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import duplicate, forbidden, invalid, not_supported, required
+from setpoint.api.machinery.status import duplicate, forbidden, invalid, not_supported, required, too_long
 from setpoint.registry import formats, go_form
 from setpoint.registry.fields import Errors, complain, dns_label, labels, qualified_name
 from setpoint.registry.pod.validation.affinity import validate_affinity
@@ -21,6 +21,7 @@ from setpoint.registry.pod.validation.dns import (
     validate_host_aliases,
     validate_hostnames,
 )
+from setpoint.registry.pod.validation.env import validate_file_volumes
 from setpoint.registry.pod.validation.options import Options, PodScope
 from setpoint.registry.pod.validation.ports import host_network_ports
 from setpoint.registry.pod.validation.resources import validate_container_resources, validate_pod_resources
@@ -90,7 +91,7 @@ def _choice(path: str, value: str, allowed: tuple[str, ...]) -> Errors:
 
 
 def _names_and_numbers(path: str, spec: Spec) -> Errors:
-    errors: Errors = []
+    errors = _hostname_override(path, spec)
     for field in ("serviceAccountName", "nodeName"):
         if spec.get(field):
             errors += complain(f"{path}.{field}", spec[field], names.dns_subdomain(spec[field]))
@@ -98,7 +99,6 @@ def _names_and_numbers(path: str, spec: Spec) -> Errors:
     if deadline is not None and not 1 <= deadline <= formats.MAX_INT32:
         errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, names.inclusive_range(1, formats.MAX_INT32)))
     errors += validate_hostnames(path, spec)
-    errors += _hostname_override(path, spec)
     errors += validate_tolerations(f"{path}.tolerations", spec.get("tolerations") or ())
     return errors + validate_host_aliases(f"{path}.hostAliases", spec.get("hostAliases") or ())
 
@@ -114,7 +114,7 @@ def _hostname_override(path: str, spec: Spec) -> Errors:
     if spec.get("hostNetwork"):
         errors.append(forbidden(where, "may not be specified when hostNetwork is true"))
     if len(value) > _MAX_HOSTNAME:
-        errors.append(invalid(where, value, names.max_bytes(_MAX_HOSTNAME)))
+        errors.append(too_long(where, _MAX_HOSTNAME))
     return errors + complain(where, value, names.dns_subdomain(value))
 
 
@@ -131,7 +131,7 @@ def _runtime(path: str, spec: Spec, options: Options) -> Errors:
     if spec.get("overhead") is not None:
         limits = {"limits": spec["overhead"]}
         errors += validate_container_resources(f"{path}.overhead", limits, frozenset(), options)
-    return errors + validate_os(path, spec)
+    return errors + validate_os(path, spec) + validate_file_volumes(path, spec)
 
 
 def _scheduling_gates(path: str, gates: Sequence[Mapping[str, Any]]) -> Errors:

@@ -25,12 +25,14 @@ def validate_pod_status(pod: Pod, old: Pod, options: Options) -> Errors:
     new_status, old_status, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
     errors = annotation_errors(pod, old, options)
     for i, condition in enumerate(new_status.get("conditions") or ()):
+        errors += nonnegative_generation(f"status.conditions[{i}]", condition)
         if condition.get("type", "") not in _SYSTEM_CONDITIONS:
             errors += qualified_name(f"status.conditions[{i}].Type", condition.get("type", ""))
-        errors += nonnegative_generation(f"status.conditions[{i}]", condition)
     nominated = new_status.get("nominatedNodeName", "")
     if nominated and nominated != old_status.get("nominatedNodeName", ""):
         errors += complain("status.nominatedNodeName", nominated, names.dns_subdomain(nominated))
+        if spec.get("nodeName"):
+            errors.append(forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node"))
     errors += nonnegative_generation("status", new_status)
     errors += immutable("status.qosClass", new_status.get("qosClass", ""), old_status.get("qosClass", ""))
     errors += _transitions(new_status, old_status, spec)
@@ -118,7 +120,7 @@ def _addresses(path: str, entries: Statuses) -> Errors:
         errors += complain(f"{path}[{i}]", value, formats.ip(value))
     if len(values) < 2:
         return errors
-    return errors + _families(path, values, entries) + _repeated(path, values)
+    return errors + _families(path, values, entries)
 
 
 def _families(path: str, values: Sequence[str], entries: Statuses) -> Errors:
@@ -134,10 +136,6 @@ def _families(path: str, values: Sequence[str], entries: Statuses) -> Errors:
     return errors
 
 
-def _repeated(path: str, values: Sequence[str]) -> Errors:
-    return [duplicate(f"{path}[{i}]", {"IP": value}) for i, value in enumerate(values) if value in values[:i]]
-
-
 def _host_addresses(status: Status) -> Errors:
     path, entries = "status.hostIPs", status.get("hostIPs") or []
     if not entries:
@@ -150,4 +148,4 @@ def _host_addresses(status: Status) -> Errors:
         errors += complain(f"{path}[{i}]", value, formats.ip(value))
     if len(values) < 2:
         return errors
-    return errors + _repeated(path, values) + _families(path, values, entries)
+    return errors + _families(path, values, entries)

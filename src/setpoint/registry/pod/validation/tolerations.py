@@ -43,4 +43,6 @@ def _operator(path: str, operator: str, value: str) -> Errors:
         return [invalid(path, value, ";".join(messages))] if messages else []
     if operator == "Exists":
         return [invalid(path, value, "value must be empty when `operator` is 'Exists'")] if value else []
-    return [not_supported(path, operator, ("Equal", "Exists"))]
+    # the comparing operators belong to a feature that is off (KEP-5471), yet are named to those who try them
+    comparing = ("Lt", "Gt") if operator in {"Lt", "Gt"} else ()
+    return [not_supported(path, operator, ("Equal", "Exists", *comparing))]

@@ -20,7 +20,7 @@ def validate_spread(path: str, constraints: Sequence[Mapping[str, Any]], options
     for i, constraint in enumerate(constraints):
         errors += _constraint(f"{path}[{i}]", constraint, constraints[i + 1 :])
         selector = constraint.get("labelSelector")
-        errors += validate_label_keys(f"{path}[{i}].matchLabelKeys", constraint.get("matchLabelKeys") or (), selector)
+        errors += validate_label_keys(f"{path}[{i}]", constraint)
         if not options.allow_invalid_spread_selector:
             errors += label_selector(f"{path}[{i}].labelSelector", selector)
     return errors

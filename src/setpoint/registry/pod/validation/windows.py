@@ -35,6 +35,8 @@ _POD_FORBIDDEN = (
     "securityContext.supplementalGroupsPolicy",
     "securityContext.seLinuxChangePolicy",
 )
+# for these an empty value is as good as none
+_PLAIN = {"hostPID", "hostIPC", "securityContext.sysctls"}
 _CONTAINER_FORBIDDEN = (
     "appArmorProfile",
     "seLinuxOptions",
@@ -154,7 +156,7 @@ def _windows(path: str, spec: Mapping[str, Any]) -> Errors:
     for field in _POD_FORBIDDEN:
         holder = context if field.startswith("securityContext.") else spec
         value = holder.get(field.removeprefix("securityContext."))
-        if value is not None and value not in (False, []):
+        if value is not None and not (field in _PLAIN and not value):
             errors.append(forbidden(f"{path}.{field}", why))
     for here, container in all_containers(path, spec):
         own = container.get("securityContext") or {}

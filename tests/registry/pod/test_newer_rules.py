@@ -1,0 +1,169 @@
+"""Rules that came to pods with newer releases: resizing, user namespaces, files of variables, overlapping files."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+from tests.registry.builders import Json, complaints, created, pod
+
+from setpoint.registry.pod.path_warnings import path_warnings
+from setpoint.registry.pod.strategy import PodResizeStrategy, PodStatusStrategy, PodStrategy
+
+STRATEGY = PodStrategy()
+TWO = {"cpu": "2", "memory": "2Gi"}
+
+
+def said(spec: Json | None = None, /, **container: object) -> list[str]:
+    return complaints(STRATEGY, pod(spec, **container))
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        ({"hostUsers": False, "hostPID": True}, ["spec.HostPID: Forbidden: when `hostUsers` is false"]),
+        (
+            {"os": {"name": "windows"}, "hostUsers": False, "shareProcessNamespace": False, "hostPID": False},
+            [
+                "spec.hostUsers: Forbidden: cannot be set for a windows pod",
+                "spec.shareProcessNamespace: Forbidden: cannot be set for a windows pod",
+            ],
+        ),
+        (
+            {"os": {"name": "windows"}, "resources": {"requests": {"cpu": "1"}}},
+            ["spec.resources: Forbidden: may not be set for a windows pod"],
+        ),
+        (
+            {"tolerations": [{"key": "k", "operator": "Gt", "value": "1"}]},
+            ['spec.tolerations[0].operator: Unsupported value: "Gt": supported values: "Equal", "Exists", "Lt", "Gt"'],
+        ),
+        (
+            {"volumes": [{"name": "v", "configMap": {"name": "c", "items": [{"key": "k", "path": ".."}]}}]},
+            [
+                "spec.volumes[0].configMap.items[0].path: Invalid value: \"..\": must not contain '..'",
+                "spec.volumes[0].configMap.items[0].path: Invalid value: \"..\": must not start with '..'",
+            ],
+        ),
+        (
+            {"volumes": [{"name": "v", "projected": {"sources": [{"secret": {"name": "s"}, "configMap": {"name": "c"}}]}}]},
+            ["spec.volumes[0].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source"],
+        ),
+        (
+            {"volumes": [{"name": "v", "flexVolume": {"driver": "a/b", "options": {"x.k8s.io/y": "1", "kubernetes.io": "2"}}}]},
+            [
+                (
+                    f"spec.volumes[0].flexVolume.options[{key}]: Invalid value: {shown}:"
+                    " kubernetes.io and k8s.io namespaces are reserved"
+                )
+                for key, shown in (("kubernetes.io", '"kubernetes.io"'), ("x.k8s.io/y", '"x.k8s.io/y"'))
+            ],
+        ),
+        ({"hostnameOverride": "a" * 63 + ".b"}, ["spec.hostnameOverride: Too long: may not be more than 64 bytes"]),
+    ],
+)
+def test_specs(spec: Json, wanted: list[str]) -> None:
+    assert said(spec) == wanted
+
+
+def test_block_devices_need_the_hosts_users() -> None:
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    spec = {"hostUsers": False, "volumes": [volume]}
+    assert said(spec, volumeDevices=[{"name": "v", "devicePath": "/d"}]) == [
+        "spec.containers[0].volumeDevices: Forbidden: when `hostUsers` is false"
+    ]
+
+
+def test_claim_templates_have_labels_and_annotations_only() -> None:
+    metadata = {"uid": "u", "name": "n", "labels": {"a": "b"}}
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"metadata": metadata, "spec": claim}}}
+    path = "spec.volumes[0].ephemeral.volumeClaimTemplate.metadata"
+    assert said({"volumes": [volume]}) == [f"{path}.{name}: Forbidden: cannot be set" for name in ("name", "uID")]
+
+
+def test_files_of_variables_lie_in_an_empty_dir() -> None:
+    def variable(volume: str) -> Json:
+        return {"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": volume, "path": "p", "key": "K"}}}
+
+    spec = {"volumes": [{"name": "e", "emptyDir": {}}, {"name": "s", "secret": {"secretName": "s"}}]}
+    path = "spec.containers[0].env[{}].valueFrom.fileKeyRef.volumeName"
+    assert said(spec, env=[variable("e"), variable("s"), variable("x")]) == [
+        f'{path.format(1)}: Invalid value: "s": referenced volume must be of type emptyDir',
+        f'{path.format(2)}: Not found: "x"',
+    ]
+
+
+def test_only_sidecars_restart_for_a_resize() -> None:
+    policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
+    init = [{"name": name, "image": "i", "resizePolicy": policy} for name in ("plain", "sidecar")]
+    init[1]["restartPolicy"] = "Always"
+    (text,) = said({"initContainers": init})
+    assert text == (
+        'spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer":'
+        " must not be set to 'RestartContainer' for non-sidecar initContainers"
+    )
+
+
+def test_spread_keys_are_not_selected_twice() -> None:
+    selector = {"matchLabels": {"app": "a"}}
+    spread = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    obj = pod({"topologySpreadConstraints": [{**spread, "matchLabelKeys": ["app"]}]})
+    obj["metadata"]["labels"] = {"app": "a"}
+    assert complaints(STRATEGY, obj) == [
+        'spec.topologySpreadConstraints[0][0]: Invalid value: "app": exists in both matchLabelKeys and labelSelector'
+    ]
+
+
+def resized(change: Json, spec: Json | None = None, /, **container: object) -> list[str]:
+    old = created(STRATEGY, pod(spec, **container))
+    new = deepcopy(old)
+    new["spec"] |= change
+    return complaints(PodResizeStrategy(), new, old)
+
+
+def test_a_pods_own_resources_are_resized() -> None:
+    spec = {"resources": {"requests": TWO, "limits": TWO}}
+    assert resized({"resources": {"requests": {**TWO, "cpu": "3"}, "limits": {**TWO, "cpu": "3"}}}, spec) == []
+    assert "spec.resources: Forbidden: pod-level resources cannot be removed" in resized({"resources": None}, spec)
+
+
+def test_a_resize_is_of_the_same_containers() -> None:
+    other = [{"name": "d", "image": "i", "imagePullPolicy": "Always", "resources": {}}]
+    (text,) = resized({"containers": [*pod()["spec"]["containers"], *other]})
+    assert text == "spec.containers: Forbidden: containers may not be added or removed on resize"
+    (text,) = resized({"containers": other})
+    assert text == "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize"
+
+
+def test_init_containers_are_resized() -> None:
+    def init(**amounts: str) -> Json:
+        return {"initContainers": [{"name": "i", "image": "i", "resources": {"requests": amounts}}]}
+
+    assert resized(init(cpu="2"), init(cpu="1")) == []
+    assert resized(init(cpu="2", **{"ephemeral-storage": "1Gi"}), init(cpu="1")) == [
+        "spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar containers are mutable"
+    ]
+
+
+def test_a_bound_pod_is_not_nominated() -> None:
+    old = created(STRATEGY, pod({"nodeName": "n"}))
+    new = deepcopy(old)
+    new["status"]["nominatedNodeName"] = "m"
+    assert complaints(PodStatusStrategy(), new, old) == [
+        "status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node"
+    ]
+
+
+def test_overlapping_files() -> None:
+    token = {"serviceAccountToken": {"path": "test/test2"}}
+    files = {"downwardAPI": {"items": [{"path": "test"}, {"path": "test/"}]}}
+    volume = {"name": "foo", "projected": {"sources": [token, files, {}, {"secret": {"name": "s"}}]}}
+    config = {"name": "c", "configMap": {"name": "m", "items": [{"path": "a"}, {"path": "ab"}, {"path": "a/b"}]}}
+    where = 'volume "foo" (Projected)'
+    assert list(path_warnings([volume, config, {"name": "e", "emptyDir": {}}])) == [
+        f"{where} has no sources provided",
+        f'{where}: overlapping paths: "test" (DownwardAPI) with "test/test2" (ServiceAccountToken)',
+        f'{where}: overlapping paths: "test" (DownwardAPI) with "test/test2" (ServiceAccountToken)',
+        f'{where}: overlapping paths: "test" (DownwardAPI) with "test" (DownwardAPI)',
+        'volume "c" (ConfigMap "m"): overlapping paths: "a/b" with "a"',
+    ]
