@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from msgspec import Struct
-from tests.apiserver.admission_webhooks.conftest import certificate
+from tests.apiserver.webhooks.serving import Certificate
 
 from setpoint.testing.real import Kubectl, eventually
 
@@ -187,9 +187,9 @@ def certificate(settings, **_):
 def test_the_admission_example_runs_unmodified(
     run: Callable[..., Operator], kubectl: Kubectl, source: Path, tmp_path: Path
 ) -> None:
-    certificate(tmp_path)
+    pair = Certificate.made(tmp_path)
     extra = tmp_path / "certificate.py"
-    extra.write_text(_CERTIFICATE.format(str(tmp_path / "hook.pem")))
+    extra.write_text(_CERTIFICATE.format(str(pair.file)))
     operator = run("17-admission", "--standalone", also=str(extra))
     ready(operator)
     space = operator.namespace

@@ -86,7 +86,7 @@ class ApiServer:
             front_proxy=self.front_proxy.issue(access.PROXY_NAME, Subject(access.PROXY_NAME)),
             authorizers=deciding,
             disabled_plugins=options.disabled_plugins,
-            pod_security=admission.pod_security(options.admission_config),
+            configured=admission.configured(options.admission_config),
             usage=self._proxy.summary if options.has_nodes else None,
         )
         self._authentication, ends = access.authentication(options, self._tokens, self._objects, clock)

@@ -30,11 +30,10 @@ from setpoint.apiserver.openapi import OpenAPI
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Response
+from setpoint.app.admission import Configured
 from setpoint.app.options import Timings
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.default import default_chain
-from setpoint.registry.admission.pod_security.configuration import DEFAULT as DEFAULT_POD_SECURITY
-from setpoint.registry.admission.pod_security.configuration import Settings
 from setpoint.registry.admission.pod_security.step import PodSecurity
 from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.service.allocation import ServiceAllocator
@@ -88,7 +87,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     front_proxy: KeyPair | None = None,
     usage: Fetch | None = None,
     disabled_plugins: Collection[str] = (),
-    pod_security: Settings = DEFAULT_POD_SECURITY,
+    configured: Configured = Configured(),  # noqa: B008  frozen
 ) -> Pipeline:
     """A pipeline over `store` that serves every built-in resource of a Kubernetes minor; `address` is where clients reach it
     (`host:port`); `usage` gets a node's summary, where metrics are served.
@@ -96,7 +95,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     served = minors.of_minor(minor)
     reader = StoreReader(store)
     authorization = Authorization(store, clock, authorizers)
-    webhooks, policies = AdmissionWebhooks(reader), AdmissionPolicies(reader)
+    webhooks, policies = AdmissionWebhooks(reader, configured.webhook_users), AdmissionPolicies(reader)
     admission = default_chain(
         reader,
         clock,
@@ -107,7 +106,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         last=(authorization.escalation,),
         plugins={
             "NodeRestriction": NodeRestriction(reader, authorization.door),
-            "PodSecurity": PodSecurity(reader, pod_security),
+            "PodSecurity": PodSecurity(reader, configured.pod_security),
             **signer_steps(authorization.door),
             **webhooks.plugins,
             **policies.plugins,

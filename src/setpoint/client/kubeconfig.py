@@ -45,8 +45,8 @@ class Access:
             return
         with tempfile.TemporaryDirectory(prefix="setpoint-") as folder:
             yield (
-                self.certificate_file or _written(folder, "tls.crt", self.certificate_data),
-                self.key_file or _written(folder, "tls.key", self.key_data),
+                _written(folder, "tls.crt", self.certificate_data) if self.certificate_data else self.certificate_file,
+                _written(folder, "tls.key", self.key_data) if self.key_data else self.key_file,
             )
 
 
@@ -63,10 +63,11 @@ def load(path: str | os.PathLike[str] | None = None, context: str = "") -> Acces
     Raises KubeconfigError. Exec plugins and user names with passwords are not supported.
     """
     file = Path(path or os.environ.get("KUBECONFIG", "").split(os.pathsep)[0] or Path.home() / ".kube" / "config")
-    return parse(_read(file), context, base=file.parent)
+    return parse(read(file), context, base=file.parent)
 
 
-def _read(file: Path) -> Mapping[str, Any]:
+def read(file: Path) -> Mapping[str, Any]:
+    """The content of a kubeconfig; raises KubeconfigError."""
     import yaml
 
     try:
@@ -82,24 +83,35 @@ def parse(config: Mapping[str, Any], context: str = "", base: Path | None = None
     """The access that `config` (a kubeconfig's content) describes; relative paths count from `base`."""
     chosen = _named(config, "contexts", context or config.get("current-context", ""), "context")
     cluster = _named(config, "clusters", chosen.get("cluster", ""), "cluster")
-    user = _named(config, "users", chosen.get("user", ""), "user") if chosen.get("user") else {}
+    named = _named(config, "users", chosen.get("user", ""), "user") if chosen.get("user") else {}
     if not cluster.get("server"):
         raise KubeconfigError("the cluster has no server")
-    token = user.get("token", "")
-    if not token and user.get("tokenFile"):
-        token = Path(_resolved(base, user["tokenFile"])).read_text().strip()
+    token = named.get("token", "")
+    if not token and named.get("tokenFile"):
+        token = Path(_resolved(base, named["tokenFile"])).read_text().strip()
     return Access(
         server=cluster["server"],
         ca_data=_decoded(cluster, "certificate-authority-data"),
         ca_file=_resolved(base, cluster.get("certificate-authority", "")),
         insecure=bool(cluster.get("insecure-skip-tls-verify")),
-        certificate_data=_decoded(user, "client-certificate-data"),
-        certificate_file=_resolved(base, user.get("client-certificate", "")),
-        key_data=_decoded(user, "client-key-data"),
-        key_file=_resolved(base, user.get("client-key", "")),
         token=token,
         namespace=chosen.get("namespace") or "default",
+        **_certificate(named, base),
     )
+
+
+def user(section: Mapping[str, Any], base: Path | None = None) -> Access:
+    """What a user of a kubeconfig has for a certificate, as the access to no server."""
+    return Access("", **_certificate(section, base))
+
+
+def _certificate(section: Mapping[str, Any], base: Path | None) -> dict[str, Any]:
+    return {
+        "certificate_data": _decoded(section, "client-certificate-data"),
+        "certificate_file": _resolved(base, section.get("client-certificate", "")),
+        "key_data": _decoded(section, "client-key-data"),
+        "key_file": _resolved(base, section.get("client-key", "")),
+    }
 
 
 def in_cluster(environment: Mapping[str, str] = os.environ, folder: Path = _POD) -> Access:

@@ -1,12 +1,9 @@
-"""A server with admission webhooks, and an HTTPS server that is those webhooks, with a certificate made on the spot."""
+"""A server with admission webhooks, and an HTTPS server that is those webhooks."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import datetime as dt
-import ipaddress
-import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -15,23 +12,13 @@ from urllib.parse import parse_qs
 import orjson
 import pytest
 from aiohttp import web
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from tests.apiserver.webhooks.serving import Certificate, serving
+from tests.apiserver.whole import ADMIN, whole_server
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Request, Response
-from setpoint.app import bootstrap
-from setpoint.app.assembly import make_pipeline
-from setpoint.client.client import Client
-from setpoint.client.transports.in_process import InProcessTransport
-from setpoint.kit.clock import RealClock
-from setpoint.kit.tasks import Tasks
-from setpoint.storage.backends.memory import memory_store
 
-ADMIN = UserInfo("admin", groups=("system:masters", "system:authenticated"))
 _CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/{}webhookconfigurations"
 CONFIG_MAPS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}
 
@@ -122,60 +109,15 @@ class Api:
         return await self(f"POST /api/v1/namespaces/default/configmaps{query}", {"metadata": {"name": name}, **more}, code=code)
 
 
-def certificate(directory: Path, *names: str) -> tuple[ssl.SSLContext, str]:
-    """A server's TLS context and the bundle that trusts it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hook")])
-    now = dt.datetime.now(dt.UTC)
-    alternatives = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), *map(x509.DNSName, names)]
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = made.public_bytes(serialization.Encoding.PEM)
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path = directory / "hook.pem"
-    path.write_bytes(pem + private)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(path)
-    return context, base64.b64encode(pem).decode()
-
-
 @pytest.fixture
 async def hooks(tmp_path: Path) -> AsyncIterator[Hooks]:
-    context, bundle = certificate(tmp_path, "hook.default.svc")
-    made = Hooks(0, bundle)
-    server = web.Server(made.handle)
-    runner = web.ServerRunner(server, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-    await site.start()
-    made.port = runner.addresses[0][1]
-    yield made
-    await runner.cleanup()
+    pair = Certificate.made(tmp_path, "hook.default.svc")
+    made = Hooks(0, pair.bundle)
+    async with serving(made.handle, pair.server_context()) as made.port:
+        yield made
 
 
 @pytest.fixture
 async def api(hooks: Hooks) -> AsyncIterator[Api]:
-    clock = RealClock()
-    store = memory_store(clock)
-    await store.open()
-    pipeline = make_pipeline(store, clock, address=lambda: "127.0.0.1:6443")
-    client = Client(InProcessTransport(pipeline, Request, ADMIN), user_agent="test", clock=clock)
-    await bootstrap.ensure(client, service_address="10.96.0.1", port=6443)
-    async with Tasks("test") as tasks:
-        for follower in pipeline.followers:
-            await follower.load()
-            tasks.start("follower", follower.run())
+    async with whole_server() as pipeline:
         yield Api(pipeline, hooks)
-        tasks.stop()
-    await pipeline.close()
-    await store.close()

@@ -12,20 +12,15 @@ from urllib.parse import parse_qs
 import orjson
 import pytest
 from aiohttp import web
-from tests.apiserver.admission_webhooks.conftest import ADMIN, certificate
+from tests.apiserver.webhooks.serving import Certificate, serving
+from tests.apiserver.whole import ADMIN, whole_server
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.pki import Authority, Subject
 from setpoint.apiserver.request import Request, Response
-from setpoint.app import bootstrap, first_objects
-from setpoint.app.assembly import make_pipeline
-from setpoint.client.client import Client
-from setpoint.client.transports.in_process import InProcessTransport
-from setpoint.kit.clock import RealClock
-from setpoint.kit.tasks import Tasks
+from setpoint.app import first_objects
 from setpoint.registry.table import minors
-from setpoint.storage.backends.memory import memory_store
 from setpoint.storage.protocol import Encoded
 
 API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -136,31 +131,14 @@ class Api:
 @pytest.fixture
 async def api(tmp_path: Path) -> AsyncIterator[Api]:
     authority = Authority(tmp_path / "proxy", "proxy")
-    context, bundle = certificate(tmp_path, "hook.default.svc")
+    own = Certificate.made(tmp_path, "hook.default.svc")
+    context = own.server_context()
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(cafile=str(authority.certificate_file))
-    other = Other(bundle)
-    runner = web.ServerRunner(web.Server(other.handle), shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-    await site.start()
-    other.port = runner.addresses[0][1]
-    clock = RealClock()
-    store = memory_store(clock)
-    await store.open()
+    other = Other(own.bundle)
     pair = authority.issue("client", Subject("front-proxy-client"))
-    pipeline = make_pipeline(store, clock, address=lambda: "127.0.0.1:6443", front_proxy=pair)
-    client = Client(InProcessTransport(pipeline, Request, ADMIN), user_agent="test", clock=clock)
-    await bootstrap.ensure(client, service_address="10.96.0.1", port=6443)
-    made = Api(pipeline, other)
-    async with Tasks("test") as tasks:
-        for follower in pipeline.followers:
-            await follower.load()
-            tasks.start("follower", follower.run())
+    async with serving(other.handle, context) as other.port, whole_server(front_proxy=pair) as pipeline:
+        made = Api(pipeline, other)
         for body in first_objects.api_services(minors.of_minor(minors.DEFAULT).groups):
             await made(f"POST {API_SERVICES}", body)
         yield made
-        tasks.stop()
-    await pipeline.close()
-    await runner.cleanup()
-    await store.close()

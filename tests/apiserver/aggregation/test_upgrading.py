@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import aiohttp
 import pytest
 from aiohttp import web
-from tests.apiserver.admission_webhooks.conftest import ADMIN
 from tests.apiserver.aggregation.conftest import METRICS, Api
+from tests.apiserver.whole import ADMIN
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.aggregation import upgrading

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import datetime as dt
-import ipaddress
-import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +10,7 @@ from typing import Any
 import orjson
 import pytest
 from aiohttp import web
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from tests.apiserver.webhooks.serving import Certificate, serving
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.request import Request, Response
@@ -38,7 +31,7 @@ class Webhook:
         self.calls: list[dict[str, Any]] = []
         self.fault = ""
 
-    async def handle(self, request: web.Request) -> web.Response:
+    async def handle(self, request: web.BaseRequest) -> web.Response:
         review = await request.json()
         asked = review["request"]
         self.calls.append(asked)
@@ -63,33 +56,6 @@ class Webhook:
         if self.fault == "name":
             metadata["name"] = "changed"
         return {**obj, "apiVersion": wanted, "spec": spec, "metadata": metadata}
-
-
-def _certificate(directory: Path) -> tuple[ssl.SSLContext, str]:
-    """A server's TLS context and the bundle that trusts it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hook")])
-    now = dt.datetime.now(dt.UTC)
-    names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("hook.default.svc")]
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = certificate.public_bytes(serialization.Encoding.PEM)
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path = directory / "hook.pem"
-    path.write_bytes(pem + private)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(path)
-    return context, base64.b64encode(pem).decode()
 
 
 class Server:
@@ -142,19 +108,9 @@ def _version(name: str, *, stored: bool, **spec: Any) -> dict[str, Any]:
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    context, bundle = _certificate(tmp_path)
-    hook = Webhook()
-    app = web.Application()
-    app.router.add_post("/convert", hook.handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-    await site.start()
-    try:
-        async with VirtualCluster(0, parts=()) as cluster:
-            yield Server(cluster, hook, runner.addresses[0][1], bundle)
-    finally:
-        await runner.cleanup()
+    pair, hook = Certificate.made(tmp_path, "hook.default.svc"), Webhook()
+    async with serving(hook.handle, pair.server_context()) as port, VirtualCluster(0, parts=()) as cluster:
+        yield Server(cluster, hook, port, pair.bundle)
 
 
 async def test_reads_in_both_versions(server: Server) -> None:
@@ -288,7 +244,7 @@ async def test_an_unreachable_webhook(server: Server) -> None:
 
 
 async def test_an_untrusted_webhook(server: Server, tmp_path: Path) -> None:
-    _, server.bundle = _certificate(tmp_path)
+    server.bundle = Certificate.made(tmp_path).bundle
     await server.define()
     await server.make("v1", "a", host="a", port="1")
     text = f'Post "https://127.0.0.1:{server.port}/convert?timeout=30s": tls: failed to verify certificate: '

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from aiohttp import web
-from tests.apiserver.admission_webhooks.conftest import certificate
+from tests.apiserver.webhooks.serving import Certificate, serving
 
 from setpoint.apiserver.webhooks.client import WebhookClient
 from setpoint.apiserver.webhooks.failures import CallFailed
@@ -62,14 +62,10 @@ async def client(store: Store) -> AsyncIterator[WebhookClient]:
 
 @pytest.fixture
 async def hook(tmp_path: Path) -> AsyncIterator[Hook]:
-    context, bundle = certificate(tmp_path, "hook.default.svc")
-    made = Hook(bundle)
-    runner = web.ServerRunner(web.Server(made.handle), shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-    made.port = runner.addresses[0][1]
-    yield made
-    await runner.cleanup()
+    pair = Certificate.made(tmp_path, "hook.default.svc")
+    made = Hook(pair.bundle)
+    async with serving(made.handle, pair.server_context()) as made.port:
+        yield made
 
 
 async def _why(client: WebhookClient, config: dict[str, Any]) -> str:

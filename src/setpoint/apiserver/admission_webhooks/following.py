@@ -9,24 +9,29 @@ from setpoint.apiserver.admission_webhooks.mutating import MutatingWebhooks
 from setpoint.apiserver.admission_webhooks.step import WebhookStep
 from setpoint.apiserver.admission_webhooks.validating import ValidatingWebhooks
 from setpoint.apiserver.pipeline import Pipeline
+from setpoint.apiserver.webhooks.identities import ANONYMOUS, Identities
 from setpoint.registry.admission.chain import Chain, Step
 from setpoint.registry.admission.matching import GROUP
 from setpoint.registry.admission.reader import Reader
 from setpoint.storage.following import Picture
 
+MUTATING_PLUGIN, VALIDATING_PLUGIN = "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"
 MUTATING, VALIDATING = "mutatingwebhookconfigurations", "validatingwebhookconfigurations"
 
 
 class AdmissionWebhooks:
-    """Both steps. `plugins` are for the chain, `followers` for the pipeline that has that chain."""
+    """Both steps. `plugins` are for the chain, `followers` for the pipeline that has that chain.
 
-    def __init__(self, reader: Reader) -> None:
-        self._mutating = MutatingWebhooks(reader)
-        self._validating = ValidatingWebhooks(reader)
+    `users` tells, by the plugin's name, who the server is towards webhooks.
+    """
+
+    def __init__(self, reader: Reader, users: Mapping[str, Identities]) -> None:
+        self._mutating = MutatingWebhooks(reader, users.get(MUTATING_PLUGIN, ANONYMOUS))
+        self._validating = ValidatingWebhooks(reader, users.get(VALIDATING_PLUGIN, ANONYMOUS))
 
     @property
     def plugins(self) -> Mapping[str, Step]:
-        return {"MutatingAdmissionWebhook": self._mutating, "ValidatingAdmissionWebhook": self._validating}
+        return {MUTATING_PLUGIN: self._mutating, VALIDATING_PLUGIN: self._validating}
 
     def followers(self, pipeline: Pipeline, chain: Chain) -> list[Picture]:
         return [

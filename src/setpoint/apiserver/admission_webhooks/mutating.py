@@ -84,7 +84,7 @@ class MutatingWebhooks(WebhookStep):
         review.annotate(subject, f"{FAILED_OPEN}{place}", _json(marks))
 
     async def _ask(self, hook: Hook, subject: Subject, target: Target, place: str) -> bool:
-        verdict = await review.ask(self.pipeline.webhooks, hook, subject, target, mutating=True)
+        verdict = await review.ask(self.call, hook, subject, target, mutating=True)
         review.note(subject, hook, verdict)
         if not verdict.allowed:
             raise review.denial(hook, verdict.status)

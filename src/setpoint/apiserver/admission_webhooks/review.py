@@ -6,7 +6,7 @@ Source: apiserver `pkg/admission/plugin/webhook/request/admissionreview.go`, `we
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -17,14 +17,16 @@ from setpoint.api.machinery.status import StatusError, bad_request, go_value
 from setpoint.apiserver.admission_webhooks.hooks import Hook
 from setpoint.apiserver.admission_webhooks.subject import Subject
 from setpoint.apiserver.webhooks import failures
-from setpoint.apiserver.webhooks.client import WebhookClient
-from setpoint.apiserver.webhooks.failures import CallFailed
+from setpoint.apiserver.webhooks.failures import CallFailed, Unprepared
 from setpoint.registry.admission.matching import Target
 
 _GROUP, _KIND = "admission.k8s.io", "AdmissionReview"
 #: bytes: twice what the largest object takes as base64
-_LIMIT = 8 * 1024 * 1024
+LIMIT = 8 * 1024 * 1024
 _HARMLESS = ("None", "NoneOnDryRun")
+
+#: sends a body to a webhook; gives that of the answer, and raises CallFailed
+Call = Callable[[Hook, bytes], Awaitable[bytes]]
 
 
 class HookFailed(Exception):
@@ -50,7 +52,7 @@ class Verdict(Struct, frozen=True):
     annotations: Mapping[str, str] = {}
 
 
-async def ask(client: WebhookClient, hook: Hook, subject: Subject, target: Target, *, mutating: bool) -> Verdict:
+async def ask(call: Call, hook: Hook, subject: Subject, target: Target, *, mutating: bool) -> Verdict:
     """Ask a webhook. Raises HookFailed; StatusError 400 where a dry run may not ask it."""
     if subject.dry_run:
         _check_side_effects(hook)
@@ -60,8 +62,10 @@ async def ask(client: WebhookClient, hook: Hook, subject: Subject, target: Targe
     uid = str(uuid.uuid4())
     body = await _review(hook, subject, target, uid)
     try:
-        answer = await client.call(hook.client, body, seconds=hook.seconds, limit=_LIMIT)
+        answer = await call(hook, body)
         found = _decoded(answer)
+    except Unprepared as error:
+        raise HookFailed(hook, f"could not get REST client: {error}", error.code) from None
     except CallFailed as error:
         raise HookFailed(hook, f"failed to call webhook: {error}", error.code) from None
     try:

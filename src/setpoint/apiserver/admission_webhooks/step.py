@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from setpoint.apiserver.admission_webhooks.choosing import Choice
 from setpoint.apiserver.admission_webhooks.hooks import Hook
 from setpoint.apiserver.admission_webhooks.metering import Meter
-from setpoint.apiserver.admission_webhooks.review import HookFailed
+from setpoint.apiserver.admission_webhooks.review import LIMIT, HookFailed
 from setpoint.apiserver.admission_webhooks.subject import Subject, places
+from setpoint.apiserver.webhooks.identities import ANONYMOUS, Identities
 from setpoint.kit import logs
 from setpoint.registry.admission.chain import BaseStep
 from setpoint.registry.admission.matching import EXEMPT
@@ -31,13 +32,19 @@ class WebhookStep(BaseStep):
     pipeline: Pipeline
     kind: str  # as metrics call it
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, users: Identities = ANONYMOUS) -> None:
+        self._users = users
         self._meter = Meter(self.kind)
         self.choice = Choice(reader)
         self.hooks: Sequence[Hook] = ()
 
     def serve(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
+
+    async def call(self, hook: Hook, body: bytes) -> bytes:
+        """A webhook's answer. Raises CallFailed."""
+        client = self.pipeline.webhooks
+        return await client.call(hook.client, body, seconds=hook.seconds, limit=LIMIT, users=self._users)
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
         if not self.hooks or group_resource in EXEMPT:

@@ -68,7 +68,7 @@ class ValidatingWebhooks(WebhookStep):
         return None
 
     async def _ask(self, hook: Hook, subject: Subject, target: Target) -> None:
-        verdict = await review.ask(self.pipeline.webhooks, hook, subject, target, mutating=False)
+        verdict = await review.ask(self.call, hook, subject, target, mutating=False)
         review.note(subject, hook, verdict)
         if not verdict.allowed:
             raise review.denial(hook, verdict.status)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,7 +19,8 @@ from msgspec import Struct
 
 from setpoint.apiserver import reach
 from setpoint.apiserver.webhooks import failures
-from setpoint.apiserver.webhooks.failures import CallFailed
+from setpoint.apiserver.webhooks.failures import CallFailed, Unprepared
+from setpoint.apiserver.webhooks.identities import ANONYMOUS, NOBODY, Header, Identities, Identity
 from setpoint.apiserver.webhooks.services import Address, ServiceResolver, Services, host_of
 from setpoint.storage.protocol import Store
 
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 #: bytes of an answer: a conversion returns as many objects as a list has
 LIMIT = 64 * 1024 * 1024
 _PER_HOST = 100
-_HEADERS = {
-    "Content-Type": "application/json",
-    "Accept": "application/json, */*",
-    "Accept-Encoding": "identity",
-    "User-Agent": "kube-apiserver",
-}
+_HEADERS = (
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json, */*"),
+    ("Accept-Encoding", "identity"),
+    ("User-Agent", "kube-apiserver-admission"),
+)
 
 
 class _Gone(Exception):
@@ -46,6 +47,7 @@ class _Post(Struct, frozen=True):
 
     url: str
     body: bytes
+    headers: Sequence[Header]
     trust: ssl.SSLContext
     of_service: bool
     limit: int
@@ -64,9 +66,11 @@ class WebhookClient:
             await session.close()
         self._sessions.clear()
 
-    async def call(self, config: Mapping[str, Any], body: bytes, *, seconds: int, limit: int = LIMIT) -> bytes:
-        """The body of a webhook's answer. Raises CallFailed."""
-        post = _post_for(config, body, seconds, limit)
+    async def call(
+        self, config: Mapping[str, Any], body: bytes, *, seconds: int, limit: int = LIMIT, users: Identities = ANONYMOUS
+    ) -> bytes:
+        """The body of a webhook's answer; one of `users` asks it. Raises CallFailed."""
+        post = _post_for(config, body, seconds, limit, users)
         reused: list[bool] = []
         try:
             async with asyncio.timeout(seconds):
@@ -87,7 +91,7 @@ class WebhookClient:
         session = self._session(of_service=post.of_service)
         try:
             async with session.post(
-                post.url, data=post.body, headers=_HEADERS, allow_redirects=False, ssl=post.trust, trace_request_ctx=reused
+                post.url, data=post.body, headers=post.headers, allow_redirects=False, ssl=post.trust, trace_request_ctx=reused
             ) as answer:
                 content = await _whole(answer, post.limit)
         except aiohttp.ClientConnectorError as error:
@@ -131,23 +135,37 @@ class WebhookClient:
         return session
 
 
-def _post_for(config: Mapping[str, Any], body: bytes, seconds: int, limit: int) -> _Post:
-    trust = trust_of(config.get("caBundle") or "")
+def _post_for(config: Mapping[str, Any], body: bytes, seconds: int, limit: int, users: Identities) -> _Post:
     if url := config.get("url"):
-        return _Post(f"{url}{'&' if '?' in url else '?'}timeout={seconds}s", body, trust, of_service=False, limit=limit)
-    service = config.get("service") or {}
-    host, port = host_of(service.get("namespace", ""), service.get("name", "")), service.get("port") or 443
-    path = (service.get("path") or "").removeprefix("/")
-    return _Post(f"https://{host}:{port}/{path}?timeout={seconds}s", body, trust, of_service=True, limit=limit)
+        parts = urlsplit(url)
+        target = parts.netloc if parts.port else f"{parts.netloc}:443"
+    else:
+        service = config.get("service") or {}
+        target = f"{host_of(service.get('namespace', ''), service.get('name', ''))}:{service.get('port') or 443}"
+        path = (service.get("path") or "").removeprefix("/")
+    asked = f"{url}{'&' if '?' in url else '?'}" if url else f"https://{target}/{path}?"
+    user = users.find(target)
+    try:
+        headers, trust = (*_HEADERS, *user.shown()), trust_of(config.get("caBundle") or "", user, user.stamp())
+    except OSError as error:
+        raise Unprepared(failures.opening(error), 500) from None
+    return _Post(f"{asked}timeout={seconds}s", body, headers, trust, of_service=not url, limit=limit)
 
 
 @lru_cache(maxsize=256)
-def trust_of(bundle: str) -> ssl.SSLContext:
-    """A context that trusts a base64 bundle of PEM certificates; without one, what the system trusts. Raises CallFailed."""
+def trust_of(bundle: str, user: Identity = NOBODY, _stamp: int = 0) -> ssl.SSLContext:
+    """A context that trusts a base64 bundle of PEM certificates; without one, what the system trusts. Raises Unprepared.
+
+    It has the user's certificate, as it was at the time of the stamp; raises OSError where that cannot be read.
+    """
     try:
-        return ssl.create_default_context(cadata=decoded_bundle(bundle))
+        context = ssl.create_default_context(cadata=decoded_bundle(bundle))
     except (ValueError, ssl.SSLError):
-        raise CallFailed("unable to load root certificates: unable to parse bytes as PEM block") from None
+        raise Unprepared("unable to load root certificates: unable to parse bytes as PEM block", 500) from None
+    if user.certificate is not None:
+        with user.certificate.certificate_files() as files:
+            context.load_cert_chain(*(files or ()))
+    return context
 
 
 def decoded_bundle(bundle: str) -> str | None:

@@ -45,6 +45,15 @@ class CallFailed(Exception):
         self.code = code
 
 
+class Unprepared(CallFailed):
+    """What it takes to ask a webhook is not there: trust, a token, a certificate."""
+
+
+def opening(error: OSError) -> str:
+    """Why a file cannot be used."""
+    return f"open {error.filename}: {(error.strerror or str(error)).lower()}" if error.filename else str(error)
+
+
 def verification(error: ssl.SSLCertVerificationError, host: str) -> str:
     """What is wrong with a server's certificate."""
     code = error.verify_code
