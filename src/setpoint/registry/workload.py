@@ -5,6 +5,7 @@ Source: `pkg/apis/apps/validation/validation.go`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,9 +91,10 @@ def number_or_percent(path: str, value: int | str | None) -> Errors:
 
 def amount_of(value: int | str | None) -> int:
     """The number, or the number of percent; 0 if it is nonsense (which is complained about elsewhere)."""
-    if isinstance(value, str):
-        return 0 if names.percent(value) else int(value[:-1])
-    return value or 0
+    if not isinstance(value, str):
+        return value or 0
+    text = value if names.percent(value) else value[:-1]
+    return int(text) if re.fullmatch(r"[-+]?[0-9]+", text, re.ASCII) else 0
 
 
 def at_most_all(path: str, value: int | str | None) -> Errors:

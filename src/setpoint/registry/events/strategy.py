@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, invalid, required
 from setpoint.registry.fields import Errors, immutable, qualified_name
 from setpoint.registry.strategy import Context, Object, Strategy
@@ -16,7 +17,6 @@ from setpoint.registry.strategy import Context, Object, Strategy
 TTL = 3600.0
 _LONG, _NOTE = 128, 1024
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-_CLUSTER_KINDS = {"Node", "Namespace", "PersistentVolume"}
 
 
 class EventStrategy(Strategy):
@@ -32,6 +32,9 @@ class EventStrategy(Strategy):
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         errors = _involved(obj)
         return errors + _reported(obj, self.reporting_controller) if obj.get("eventTime") else errors
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return names.path_segment(name)
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         involved, source = obj.get("involvedObject") or {}, (obj.get("source") or {}).get("component")
@@ -49,16 +52,16 @@ class EventStrategy(Strategy):
 
 
 def _involved(obj: Mapping[str, Any]) -> Errors:
-    """An event lies in the namespace of what it is about; those about cluster-wide objects in `default`."""
-    involved, own = obj.get("involvedObject") or {}, obj["metadata"].get("namespace", "")
-    theirs = involved.get("namespace", "")
-    errors: Errors = []
-    if (theirs and own != theirs) or (not theirs and own not in {"", "default"}):
-        errors.append(invalid("involvedObject.namespace", theirs, "does not match event.namespace"))
-    if theirs and involved.get("kind") in _CLUSTER_KINDS and involved.get("apiVersion") == "v1":
-        why = f"not allowed for cluster-scoped kind {involved['kind']}"
-        errors.append(invalid("involvedObject.namespace", theirs, why))
-    return errors
+    """An event lies in the namespace of what it is about; those about cluster-wide objects in `default`.
+
+    Newer ones (with `eventTime`) may lie elsewhere if what they are about has a namespace, else in `kube-system` too.
+    """
+    own, theirs = obj["metadata"].get("namespace", ""), (obj.get("involvedObject") or {}).get("namespace", "")
+    if theirs:
+        agrees = own == theirs or bool(obj.get("eventTime"))
+    else:
+        agrees = own in ({"default", "kube-system"} if obj.get("eventTime") else {"", "default"})
+    return [] if agrees else [invalid("involvedObject.namespace", theirs, "does not match event.namespace")]
 
 
 def _reported(obj: Mapping[str, Any], controller_field: str) -> Errors:
@@ -70,9 +73,9 @@ def _reported(obj: Mapping[str, Any], controller_field: str) -> Errors:
         value = obj.get(field, "")
         if not value:
             errors.append(required(field))
-        elif len(value) > _LONG:
+        elif len(value.encode()) > _LONG:
             errors.append(invalid(field, "", f"can have at most {_LONG} characters"))
-    if len(obj.get("message", "")) > _NOTE:
+    if len(obj.get("message", "").encode()) > _NOTE:
         errors.append(invalid("message", "", f"can have at most {_NOTE} characters"))
     return errors
 
@@ -86,7 +89,7 @@ class NewEventStrategy(EventStrategy):
     )
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        errors = super().validate(context, obj)
+        errors = super().validate(context, obj) + _series(obj)
         if not obj.get("eventTime"):
             errors.append(required("eventTime"))
         kind = obj.get("type", "")
@@ -95,17 +98,30 @@ class NewEventStrategy(EventStrategy):
         for field in ("firstTimestamp", "lastTimestamp", "count"):
             if obj.get(field):
                 errors.append(invalid(field, "", "needs to be unset"))
-        for field in ("component", "host"):
-            if (obj.get("source") or {}).get(field):
-                errors.append(invalid(f"source.{field}", "", "needs to be unset"))
+        if any((obj.get("source") or {}).values()):
+            errors.append(invalid("source", "", "needs to be unset"))
         return errors
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return names.dns_subdomain(name, prefix=prefix)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         errors = super().validate(context, obj)
+        if obj.get("series") != old.get("series"):
+            errors += _series(obj)
         for field, empty in _FIXED:
             shown = "reportingController" if field == "reportingComponent" else field
             errors += immutable(shown, obj.get(field) or empty, old.get(field) or empty)
         return errors
+
+
+def _series(obj: Mapping[str, Any]) -> Errors:
+    """What repeats was seen twice at least."""
+    series = obj.get("series")
+    if series is None:
+        return []
+    errors: Errors = [] if series.get("count", 0) >= 2 else [invalid("series.count", "", "should be at least 2")]
+    return errors if series.get("lastObservedTime") else [*errors, required("series.lastObservedTime")]
 
 
 # in Kubernetes' order, one of them twice; with what counts as nothing
