@@ -17,7 +17,7 @@ from setpoint.registry.fields import Errors, complain, qualified_name
 from setpoint.registry.pod.validation.resources import resource_amount
 from setpoint.registry.pod.validation.tolerations import validate_effect
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy, keep_field
-from setpoint.registry.strategy import Context, Object
+from setpoint.registry.strategy import Context, Heartbeat, Object
 
 _FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
 
@@ -177,6 +177,10 @@ def validate_node_update(node: Object, old: Object) -> Errors:
     return errors
 
 
-def node_status() -> StatusStrategy:
-    """The `status` endpoint."""
-    return StatusStrategy(NodeStrategy(), validate_status=validate_node_update)
+class NodeStatusStrategy(StatusStrategy):
+    """The `status` endpoint, where kubelets report every few minutes that all is as it was."""
+
+    heartbeat: ClassVar[Heartbeat | None] = Heartbeat(("status", "conditions", "lastHeartbeatTime"), micro=False, key="type")
+
+    def __init__(self) -> None:
+        super().__init__(NodeStrategy(), validate_status=validate_node_update)

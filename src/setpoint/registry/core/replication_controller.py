@@ -23,6 +23,7 @@ class ReplicationControllerStrategy(SpecStatusStrategy):
     """The main endpoint. A deletion leaves the pods unless it says otherwise (B21)."""
 
     has_generation: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
     default_propagation: ClassVar[str] = "Orphan"
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"status.replicas"})
 
@@ -43,7 +44,8 @@ class ReplicationControllerStrategy(SpecStatusStrategy):
         return _validate_spec(obj.get("spec") or {}, None)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return _validate_spec(obj.get("spec") or {}, old.get("spec") or {})
+        # Kubernetes checks the whole controller as a new one, too: causes repeat
+        return self.validate(context, obj) + _validate_spec(obj.get("spec") or {}, old.get("spec") or {})
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         warnings = workload_name_warning(obj["metadata"].get("name", ""))

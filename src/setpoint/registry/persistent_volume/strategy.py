@@ -29,9 +29,29 @@ _VOLUME_MODES = ("Block", "Filesystem")
 
 
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
+_MOUNTED = {
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "fc",
+    "flocker",
+    "gcePersistentDisk",
+    "glusterfs",
+    "iscsi",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "vsphereVolume",
+}
 _DEPRECATED_ANNOTATIONS = {
     _BETA_CLASS: 'deprecated since v1.8; use "storageClassName" attribute instead',
-    "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
+    _MOUNT_OPTIONS: 'deprecated since v1.31; use "mountOptions" attribute instead',
 }
 _DEPRECATED_SOURCES = {
     "cephfs": "deprecated in v1.28, non-functional in v1.31+",
@@ -67,7 +87,7 @@ class PersistentVolumeStrategy(SpecStatusStrategy):
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": rfc3339(context.now)}
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return _validate_spec(obj.get("spec") or {}, obj["metadata"].get("name", ""))
+        return _validate_spec(obj.get("spec") or {}, obj["metadata"].get("name", "")) + _mount_options(obj)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return _warnings(obj)
@@ -77,7 +97,8 @@ class PersistentVolumeStrategy(SpecStatusStrategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         new, before = obj.get("spec") or {}, old.get("spec") or {}
-        errors = self.validate(context, obj)
+        # Kubernetes checks the spec twice here, and says so: causes repeat
+        errors = self.validate(context, obj) + _validate_spec(new, obj["metadata"].get("name", ""))
         one, other = (go_form.of(spec, "PersistentVolumeSource") for spec in (before, _without_new_secret(new, before)))
         if not go_form.equal(one, other):
             why = f"spec.persistentvolumesource is immutable after creation\n{go_form.diff(one, other)}"
@@ -162,6 +183,13 @@ def _validate_spec(spec: Spec, name: str) -> Errors:
         why = "may not be 'recycle' for a hostPath mount of '/'"
         errors.append(forbidden("spec.persistentVolumeReclaimPolicy", why))
     return errors + _class(spec)
+
+
+def _mount_options(volume: Object) -> Errors:
+    """The annotation of old is for volumes that are mounted by Kubernetes' own plugins, which know it."""
+    if _MOUNT_OPTIONS not in (volume["metadata"].get("annotations") or {}) or _MOUNTED & (volume.get("spec") or {}).keys():
+        return []
+    return [forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", "may not specify mount options for this volume type")]
 
 
 def _capacity(capacity: Mapping[str, Any]) -> Errors:

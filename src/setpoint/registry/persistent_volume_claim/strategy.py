@@ -62,7 +62,9 @@ class PersistentVolumeClaimStrategy(SpecStatusStrategy):
         return validate_claim_spec("spec", obj.get("spec") or {})
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return self.validate(context, obj) + _change_errors(obj, old)
+        # Kubernetes checks the whole claim twice here, and says so: causes repeat
+        whole = self.validate(context, obj)
+        return whole + whole + _change_errors(obj, old)
 
 
 def _warnings(claim: Object) -> list[str]:

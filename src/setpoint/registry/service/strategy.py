@@ -31,7 +31,6 @@ class ServiceStrategy(Strategy):
 
     allow_create_on_update: ClassVar[bool] = True
     delete_returns_object: ClassVar[bool] = True
-    validates_whole_on_update: ClassVar[bool] = True
     reset_fields = (("status",),)
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"spec.clusterIP", "spec.type"})
 
