@@ -24,6 +24,8 @@ from msgspec.structs import replace
 from setpoint.api.types.apps_v1 import REPLICASETS
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod
+from setpoint.client.client import WatchEvent
+from setpoint.client.informer import ADDED, DELETED, MODIFIED
 from setpoint.kit.clock import RealClock
 from setpoint.kit.tasks import Tasks
 from setpoint.scheduler.scheduler import Scheduler
@@ -143,30 +145,24 @@ async def run(make: Case, scale: float) -> dict[str, Any]:
     scheduler = Scheduler(api, RealClock(), recorder=recorder, rng=random.Random(1))  # noqa: S311 - a lot among equals
     for app in ("web", "low", "high"):
         scheduler.informers.of(REPLICASETS).store.put(convert(replica_set(app), REPLICASETS.type))
-    told: dict[str, Any] = {
-        "nodes": scheduler.informers.of(NODES),
-        "pods": scheduler.informers.of(PODS, field_selector=UNFINISHED),
-    }
-    for node in nodes:
-        told["nodes"]._put(node)  # noqa: SLF001 - a measurement
-    pods: dict[str, Pod] = {}
-    for pod in placed:
-        pods[pod.metadata.name] = pod
-        told["pods"]._put(pod)  # noqa: SLF001
+    scheduler.informers.of(NODES).apply([WatchEvent(ADDED, node) for node in nodes])
+    told = scheduler.informers.of(PODS, field_selector=UNFINISHED)
+    pods = {pod.metadata.name: pod for pod in placed}
+    told.apply([WatchEvent(ADDED, pod) for pod in placed])
     left = set()
     all_bound = asyncio.Event()
 
     def bound(name: str, node: str) -> None:
         pod = pods[name]
         pods[name] = pod = replace(pod, spec=replace(pod.spec, node_name=node))
-        told["pods"]._put(pod)  # noqa: SLF001
+        told.apply([WatchEvent(MODIFIED, pod)])
         left.discard(name)
         if not left:
             all_bound.set()
 
     def gone(name: str) -> None:
         if name in pods:
-            told["pods"]._remove(f"default/{name}", pods.pop(name))  # noqa: SLF001
+            told.apply([WatchEvent(DELETED, pods.pop(name))])
 
     api.bound, api.gone = bound, gone
     new = [*waiting]
@@ -178,9 +174,9 @@ async def run(make: Case, scale: float) -> dict[str, Any]:
     async with Tasks("benchmark") as tasks:
         begun = time.process_time()
         for pod in new:
-            told["pods"]._put(pod)  # noqa: SLF001
+            told.apply([WatchEvent(ADDED, pod)])
         queued = time.process_time()
-        tasks.start("cycles", scheduler._cycles(tasks))  # noqa: SLF001
+        tasks.start("cycles", scheduler.cycles(tasks))
         tasks.start("lag", _watch_lag(longest))
         async with asyncio.timeout(600):
             await all_bound.wait()

@@ -120,7 +120,7 @@ class Scheduler:
             for recorder in self._recorders:
                 tasks.loop("events", recorder.run, clock=self._clock)
             await self.informers.wait_synced()
-            tasks.loop("cycles", lambda: self._cycles(tasks), clock=self._clock)
+            tasks.loop("cycles", lambda: self.cycles(tasks), clock=self._clock)
 
     async def wait_synced(self) -> None:
         await self.informers.wait_synced()
@@ -133,8 +133,8 @@ class Scheduler:
 
     # ---- cycles
 
-    async def _cycles(self, tasks: Tasks) -> None:
-        """Pods one after the other; whatever the pods, no slice of work is long."""
+    async def cycles(self, tasks: Tasks) -> None:
+        """Pods of the queue one after the other, for ever; whatever the pods, no slice of work is long."""
         until = perf_counter() + SLICE_SECONDS
         while True:
             queued = self.queue.pop(self._clock.monotonic()) if self._writes < MAX_WRITES else None

@@ -6,8 +6,9 @@ import pytest
 
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod, Taint, Toleration
-from setpoint.client.client import Client
+from setpoint.client.client import Client, WatchEvent
 from setpoint.client.factory import InformerFactory
+from setpoint.client.informer import ADDED, MODIFIED
 from setpoint.controllers.component import Context, Settings
 from setpoint.controllers.taint_eviction.controller import new
 from setpoint.controllers.taint_eviction.plan import Action, Observed, diff, tolerated_for
@@ -123,9 +124,11 @@ async def test_another_pod_of_the_same_name_is_looked_at() -> None:
     informers = InformerFactory(nobody, clock)
     controller = new(Context(nobody, clock, informers, Settings(), cast("Any", lambda _: None)))
     taints = [{"key": "maint", "effect": "NoExecute"}]
-    informers.of(NODES)._put(convert({"metadata": {"name": "n"}, "spec": {"taints": taints}}, Node))
+    node = convert({"metadata": {"name": "n"}, "spec": {"taints": taints}}, Node)
+    informers.of(NODES).apply([WatchEvent(ADDED, node)])
     for version, uid in enumerate("ab"):
         metadata = {"name": "p", "namespace": "ns", "uid": uid, "resourceVersion": str(version)}
-        informers.of(PODS)._put(convert({"metadata": metadata, "spec": {"nodeName": "n"}}, Pod))
+        one = convert({"metadata": metadata, "spec": {"nodeName": "n"}}, Pod)
+        informers.of(PODS).apply([WatchEvent(MODIFIED, one)])
         assert len(controller.queue) == 1, uid
         controller.queue.done(await controller.queue.get())
