@@ -73,8 +73,8 @@ class Bodies:
         """A custom object: free JSON but for its metadata, pruned by its schema. Raises 400."""
         claims = _claims(body, media)
         if isinstance(claims, dict) and not claims.get("kind"):
-            text = body.decode("utf-8", "replace")
-            why = f"Object 'Kind' is missing in '{text}' ({text})"
+            as_json = orjson.dumps(claims, option=orjson.OPT_SORT_KEYS) if decode.is_yaml(media) else body
+            why = f"Object 'Kind' is missing in '{as_json.decode('utf-8', 'replace')}' ({decode.summary(body)})"
             raise bad_request(f"the object provided is unrecognized (must be of type {resource.kind}): {why}")
         _check_kind(claims, resource, version)
         _check_claimed_version(claims, api_version(resource, version))

@@ -324,6 +324,27 @@ async def test_unknown_fields_of_embedded_metadata_come_last(server: Server) -> 
     assert list(response.warnings) == [f'unknown field "{name}"' for name in named]
 
 
+async def test_embedded_metadata_must_be_metadata(server: Server) -> None:
+    embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+    await server.define({"type": "object", "properties": {"m": {"type": "object", "additionalProperties": embedded}}})
+
+    async def refusal(inner: dict[str, Any]) -> str:
+        body = {"apiVersion": "demo.test/v1", "kind": "Widget", "metadata": {"name": "a"}, "m": {"k": inner}}
+        refused: str = (await server.json("POST", _WIDGETS, body))["message"]
+        return refused
+
+    wrong = await refusal({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": 5}})
+    assert 'm[k].metadata: Invalid value: {"name":5}: json: cannot unmarshal number into Go struct field ObjectMeta.name' in wrong
+    assert "m[k].apiVersion: Invalid value: 1: must be a string" in await refusal({"apiVersion": 1, "kind": "Pod"})
+
+
+async def test_a_body_that_names_no_kind_is_quoted_whole_and_cut_short(server: Server) -> None:
+    await server.define({"type": "object"})
+    refused = await server.json("POST", _WIDGETS, {"metadata": {"name": "a", "labels": {"b": "c"}}})
+    text = '{"metadata":{"name":"a","labels":{"b":"c"}}}'
+    assert refused["message"].endswith(f"Object 'Kind' is missing in '{text}' ({text[:30]} ...)")
+
+
 async def test_ownership_is_forgotten_where_another_owners_version_lacks_a_field(server: Server) -> None:
     """Owners are compared in their own versions, whose conversions are not pruned: what does not fit ends the tracking."""
     await server.define(_typed(a={"type": "string"}))

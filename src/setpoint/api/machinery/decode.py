@@ -77,7 +77,7 @@ def decode(
         if error.recognised:
             message = f"{error.kind} in version {go_quoted(error.version)} cannot be handled as a {kind}: {error}"
         else:
-            message = f"the object provided is unrecognized (must be of type {kind}): {error} ({_summary(body)})"
+            message = f"the object provided is unrecognized (must be of type {kind}): {error} ({summary(body)})"
         raise bad_request(message) from error
 
 
@@ -125,7 +125,7 @@ def read(
     """As `decode`, for callers with a sentence of their own around the complaint (options, patches). Raises DecodeError."""
     obj = fast(body)  # also for YAML, of which JSON is a part that the fast reader knows as well
     if obj is None:
-        slowly = _read_yaml if _is_yaml(media_type) else _read_slowly
+        slowly = _read_yaml if is_yaml(media_type) else _read_slowly
         return slowly(body, node, validation, expected, empties=empties)
     if expected:
         expected.settle(obj)
@@ -293,11 +293,11 @@ def _group(api_version: str) -> str:
     return api_version.rpartition("/")[0]
 
 
-def _is_yaml(media_type: str) -> bool:
+def is_yaml(media_type: str) -> bool:
     return media_type.partition(";")[0].strip().lower() in {"application/yaml", "application/apply-patch+yaml"}
 
 
-def _summary(body: bytes) -> str:
+def summary(body: bytes) -> str:
     """The beginning of a body that nobody understands."""
     if not body:
         return "<empty>"
