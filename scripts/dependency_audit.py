@@ -28,7 +28,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "setpoint"
 #: what a distribution is imported as, where that is not its name
-IMPORTED_AS = {"google-re2": "re2", "prometheus-client": "prometheus_client", "pyjwt": "jwt", "pyyaml": "yaml", "grpcio": "grpc"}
+IMPORTED_AS = {
+    "google-re2": "re2",
+    "grpcio": "grpc",
+    "prometheus-client": "prometheus_client",
+    "pyjwt": "jwt",
+    "pynacl": "nacl",
+    "pyyaml": "yaml",
+}
 #: brought by another dependency, whose own it is
 BROUGHT = {
     "aiohappyeyeballs": "aiohttp",
@@ -62,7 +69,7 @@ def main() -> int:
     return 1 if complaints else 0
 
 
-_EXTRAS = ("etcd", "cri", "git")  # extras of users; the others are for those who work on it
+_EXTRAS = ("etcd", "cri", "git", "kms", "secretbox")  # extras of users; the others are for those who work on it
 
 
 def bounds(requirements: Iterable[str]) -> Iterator[str]:

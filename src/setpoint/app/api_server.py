@@ -89,6 +89,8 @@ class ApiServer:
             configured=admission.configured(options.admission_config),
             usage=self._proxy.summary if options.has_nodes else None,
         )
+        if self._sealed.asks or options.encryption.reload:
+            self.pipeline.health.add(encryption.HEALTH, lambda: self._sealed.trouble)
         self._authentication, ends = access.authentication(options, self._tokens, self._objects, clock)
         self.pipeline.on_close += [*ends, *deciders_end]
         self.pipeline.virtual("tokenreviews", self._review_token)
@@ -104,6 +106,7 @@ class ApiServer:
     async def start(self, *, announce: bool = True) -> None:
         """Open the store, make what every cluster has, listen, write the kubeconfig; raises StartError."""
         self._begin_audit()
+        await encryption.prime(self.options.encryption, self._sealed, self._clock)
         try:
             await self._store.open()
         except StoreError as error:
@@ -144,6 +147,8 @@ class ApiServer:
             tasks.loop(
                 "encryption", partial(encryption.follow, self.options.encryption, self._sealed, self._clock), clock=self._clock
             )
+        if self._sealed.asks or self.options.encryption.reload:
+            tasks.loop("key managers", partial(self._sealed.keep, self._clock), clock=self._clock)
         if self.options.on_etcd:
             tasks.loop("service repair", partial(ServiceAllocator(self._store).keep_repaired, self._clock), clock=self._clock)
 
@@ -194,6 +199,7 @@ class ApiServer:
         await self.pipeline.close()
         await self._proxy.close()
         await self._store.close()
+        await self._sealed.close()
         if self._audit_log is not None:
             await self._audit_log.close()
 

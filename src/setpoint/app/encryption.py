@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 log = logs.get_logger("app.encryption")
 
 _LOOK_SECONDS = 5.0
+_PRIME_SECONDS = 10.0  # in which key managers must answer
+#: the name of the health check, as Kubernetes has it where there are key managers of version 2, or changes are followed
+HEALTH = "kms-providers"
 
 
 def values(chosen: Encryption) -> Values:
@@ -31,6 +34,14 @@ def values(chosen: Encryption) -> Values:
         raise StartError(f"encryption configuration {chosen.config}: {_reason(error)}") from error
 
 
+async def prime(chosen: Encryption, sealed: Values, clock: Clock) -> None:
+    """Get a key from every key manager; raises StartError where one does not give it."""
+    try:
+        await sealed.prime(clock, _PRIME_SECONDS)
+    except ValueError as error:
+        raise StartError(f"encryption configuration {chosen.config}: {error}") from error
+
+
 async def follow(chosen: Encryption, sealed: Values, clock: Clock) -> None:
     """Take the file's changes, for ever; one that cannot be used leaves everything as it is."""
     before = await asyncio.to_thread(_read_text, chosen)
@@ -41,7 +52,7 @@ async def follow(chosen: Encryption, sealed: Values, clock: Clock) -> None:
             continue
         before = text
         try:
-            sealed.use(_read(chosen))
+            await sealed.take(_read(chosen), clock, _PRIME_SECONDS)
         except (OSError, ValueError) as error:
             log.warning("encryption configuration not taken", file=chosen.config, why=_reason(error))
         else:

@@ -33,10 +33,12 @@ from setpoint.storage.protocol import (
     Only,
     Outdated,
     Page,
+    Ready,
     Record,
     StoreError,
     Unavailable,
     Watch,
+    always,
     never,
 )
 from setpoint.storage.watchers import Watchers
@@ -108,8 +110,10 @@ class LocalStore:
         retention: Retention | None = None,
         describe: Describe | None = None,
         outdated: Outdated = never,
+        ready: Ready = always,
     ) -> None:
         self.outdated = outdated
+        self._ready = ready
         self._journal = journal
         self._clock = clock
         self._describe = describe
@@ -272,6 +276,7 @@ class LocalStore:
         raise Conflict(current)
 
     async def _put(self, key: str, encode: Encode, previous: Record | None, ttl: float) -> Record:
+        self._ready(key)
         revision = self._next
         encoded = encode(revision)
         created = revision if previous is None else previous.created

@@ -139,9 +139,17 @@ Describe = Callable[[str, bytes], Any]
 Outdated = Callable[[str], bool]
 
 
+#: raises Unavailable where an object with this key cannot be written now, since nothing is there to seal it with
+Ready = Callable[[str], None]
+
+
 def never(_key: str) -> bool:
     """For stores that keep everything in one way."""
     return False
+
+
+def always(_key: str) -> None:
+    """For stores that seal nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,17 +56,54 @@ def test_what_is_wrong_is_said_with_its_path_and_without_the_key() -> None:
     assert "secrets must be base64 encoded" in complaint((["secrets"], [aes(secret="?")]))
     assert "resources[0].providers[0].aesgcm.keys[0].name: Required value" in complaint((["secrets"], [aes(name="")]))
     assert "more than one provider" in complaint((["secrets"], [aes() | {"identity": {}}]))
-    assert "at least one provider is required" in complaint((["secrets"], []))
+    assert "resources[0].providers: Required value: at least one resources[0].providers is required" in complaint(
+        (["secrets"], [])
+    )
     assert "capital letters" in complaint((["Secrets"], [aes()]))
     assert "use '*.' to encrypt all the resources" in complaint((["*"], [aes()]))
     assert "overlapping resources" in complaint((["secrets", "*."], [aes()]))
-    assert "masked" in complaint((["*."], [aes()]), (["secrets"], [aes()]))
+    assert 'resource "secrets" is masked by earlier rule "*."' in complaint((["*."], [aes()]), (["secrets"], [aes()]))
     assert "Use 'events' instead" in complaint((["events.events.k8s.io"], [aes()]))
 
 
-@pytest.mark.parametrize("kind", ["kms", "secretbox"])
-def test_providers_that_are_not_here_are_refused(kind: str) -> None:
-    assert "not supported: use aesgcm" in complaint((["secrets"], [{kind: {"name": "x"}}, {"identity": {}}]))
+def kms(**fields: Any) -> dict[str, Any]:
+    return {"kms": {"apiVersion": "v2", "name": "k", "endpoint": "unix:///tmp/kms.sock", **fields}}
+
+
+def test_key_managers_and_secretbox_are_taken() -> None:
+    (rule,) = parse(document((["secrets"], [kms(timeout="1m30s"), aes("secretbox"), {"identity": {}}])))
+    assert [each.prefix for each in rule.transformers] == [b"k8s:enc:kms:v2:k:", b"k8s:enc:secretbox:v1:k1:", b""]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"name": ""}, "kms.name: Required value: name is a mandatory field for a provider"),
+        ({"name": "a:b"}, "kms.name: Invalid value: \"a:b\": invalid KMS provider name a:b, must not contain ':'"),
+        ({"endpoint": ""}, 'kms.endpoint: Invalid value: "": endpoint is a mandatory field for a kms'),
+        ({"endpoint": "tcp://x"}, 'unsupported scheme "tcp" for KMS provider, only unix is supported'),
+        ({"timeout": "0s"}, "timeout should be a positive value"),
+        ({"timeout": "soon"}, "timeout should be a positive value"),
+        ({"cachesize": 7}, "kms.cachesize: Invalid value: 7: cachesize is not supported in v2"),
+        ({"apiVersion": "v3"}, "for KMS provider, only v1 and v2 are supported"),
+        ({"apiVersion": "v1"}, "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead."),
+        ({"apiVersion": None}, "KMSv1 is deprecated"),
+        ({"secret": "x"}, "unknown field"),
+    ],
+)
+def test_what_is_wrong_with_a_key_manager(fields: dict[str, Any], why: str) -> None:
+    assert why in complaint((["secrets"], [kms(**fields)]))
+
+
+def test_several_complaints_are_a_list_as_kubernetes_writes_it() -> None:
+    text = complaint((["secrets"], [kms(), kms(), {}]))
+    assert text == (
+        '[resources[0].providers[1].kms.name: Invalid value: "k": duplicate KMS provider name k, names must be unique, '
+        "resources[0].providers[2]: Invalid value: {}: provider does not contain any of the expected providers: "
+        "KMS, AESGCM, AESCBC, Secretbox, Identity]"
+    )
+    short = base64.b64encode(bytes(16)).decode()
+    assert "got 16, expected one of [32]" in complaint((["secrets"], [aes("secretbox", secret=short)]))
 
 
 def test_a_file_is_not_quoted(tmp_path: Path) -> None:

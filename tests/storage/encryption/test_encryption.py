@@ -13,7 +13,7 @@ from setpoint.storage.backends.sqlite import sqlite_store
 from setpoint.storage.backends.sqlite_files import FILE
 from setpoint.storage.backends.sqlite_snapshot import restore, save
 from setpoint.storage.encryption.configuration import Rule
-from setpoint.storage.encryption.transformers import AESCBC, AESGCM, CannotOpen, Identity, Transformer, name_in
+from setpoint.storage.encryption.transformers import AESCBC, AESGCM, CannotOpen, Identity, Secretbox, Transformer, name_in
 from setpoint.storage.encryption.values import StillNeeded, Unreadable, Values
 from setpoint.storage.local import LocalStore
 from setpoint.storage.protocol import Encode, Encoded
@@ -40,9 +40,9 @@ def on_disk(directory: Path) -> bytes:
     return b"".join(file.read_bytes() for file in directory.iterdir() if file.name.startswith(FILE))
 
 
-@pytest.mark.parametrize("make", [AESGCM, AESCBC])
+@pytest.mark.parametrize("make", [AESGCM, AESCBC, Secretbox])
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 5000])
-def test_what_is_sealed_can_be_opened(make: type[AESGCM | AESCBC], size: int) -> None:
+def test_what_is_sealed_can_be_opened(make: type[AESGCM | AESCBC | Secretbox], size: int) -> None:
     key, value = make("k", os.urandom(32)), os.urandom(size)
     sealed = key.seal(value, b"here")
     assert sealed != key.seal(value, b"here")
@@ -56,6 +56,26 @@ def test_a_value_that_was_moved_is_not_opened() -> None:
     sealed = OLD.seal(SECRET, b"secrets/d/a")
     with pytest.raises(CannotOpen, match="authentication failed"):
         OLD.open(sealed, b"secrets/d/b")
+
+
+def test_secretbox_is_what_others_know_by_that_name() -> None:
+    """The test vector of NaCl's documentation: a nonce of 24 bytes, the tag, the ciphertext."""
+    box = Secretbox("k", bytes.fromhex("1b27556473e985d462cd51197a9a46c76009549eac6474f206c4ee0844f68389"))
+    nonce = bytes.fromhex("69696ee955b62b73cd62bda875fc73d68219e0036b7a0b37")
+    sealed = bytes.fromhex(
+        "f3ffc7703f9400e52a7dfb4b3d3305d98e993b9f48681273c29650ba32fc76ce48332ea7164d96a4476fb8c531a1186ac0dfc17c98dce87b4da7f0"
+        "11ec48c97271d2c20f9b928fe2270d6fb863d51738b48eeee314a7cc8ab932164548e526ae90224368517acfeabd6bb3732bc0e9da99832b61ca01"
+        "b6de56244a9e88d5f9b37973f622a43d14a6599b1f654cb45a74e355a5"
+    )
+    plain = bytes.fromhex(
+        "be075fc53c81f2d5cf141316ebeb0c7b5228c52a4c62cbd44b66849b64244ffce5ecbaaf33bd751a1ac728d45e6c61296cdc3c01233561f41db66c"
+        "ce314adb310e3be8250c46f06dceea3a7fa1348057e2f6556ad6b1318a024a838f21af1fde048977eb48f59ffd4924ca1c60902e52f0a089bc7689"
+        "7040e082f937763848645e0705"
+    )
+    assert box.prefix == b"k8s:enc:secretbox:v1:k:"
+    assert box.open(nonce + sealed, b"") == plain
+    with pytest.raises(CannotOpen, match="authentication failed"):
+        box.open(nonce + sealed[:-1] + b"x", b"")
 
 
 def test_the_key_is_named() -> None:

@@ -300,4 +300,4 @@ def sqlite_store(
     """
     values = values or Values()
     journal = SealedJournal(SQLiteJournal(directory, _connect_sealed if values.on else connect), values)
-    return LocalStore(journal, clock, retention=retention, describe=describe, outdated=values.outdated)
+    return LocalStore(journal, clock, retention=retention, describe=describe, outdated=values.outdated, ready=values.ready)

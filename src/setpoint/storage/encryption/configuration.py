@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,22 @@ from typing import Any
 from msgspec import Struct
 
 from setpoint.api.machinery.status import FieldError, invalid, required
+from setpoint.storage.encryption.envelope import Envelope
+from setpoint.storage.encryption.kms_plugin import SocketPlugin
 from setpoint.storage.encryption.transformers import MAKERS, Identity, Transformer
 
 VERSION = "apiserver.config.k8s.io/v1"
 KIND = "EncryptionConfiguration"
-_KEY_SIZES = (16, 24, 32)
-_PROVIDERS = ("aesgcm", "aescbc", "secretbox", "identity", "kms")
-_MISSING = {
-    "kms": "kms providers are not supported: use aesgcm, and keep the file itself under the key manager's care",
-    "secretbox": "secretbox is not supported: use aesgcm",
-}
+_KEY_SIZES: Mapping[str, tuple[int, ...]] = {"aesgcm": (16, 24, 32), "aescbc": (16, 24, 32), "secretbox": (32,)}
+_PROVIDERS = ("kms", "aesgcm", "aescbc", "secretbox", "identity")
+_NO_PROVIDER = "provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity"
+_KMS_V1 = (
+    "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  "
+    "Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature."
+)
+_KMS_TIMEOUT = 3.0  # seconds, where the configuration says nothing
+_DURATION = re.compile(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _NOT_REST = frozenset(
     ("serviceipallocations", "servicenodeportallocations", "apiserveripinfo", "events.events.k8s.io", "*.events.k8s.io")
 )
@@ -60,30 +67,40 @@ def parse(document: Mapping[str, Any]) -> tuple[Rule, ...]:
     errors = _unknown("", document, ("apiVersion", "kind", "resources"))
     given = _list(document.get("resources"))
     if not given:
-        errors.append(required("resources", "at least one resource is required"))
-    masked: list[str] = []
-    rules = [_rule(f"resources[{index}]", entry, masked, errors) for index, entry in enumerate(given)]
+        errors.append(required("resources", "at least one resources is required"))
+    found = _Found([], set(), errors)
+    rules = [_rule(f"resources[{index}]", entry, found) for index, entry in enumerate(given)]
     if errors:
-        raise ValueError("; ".join(map(str, errors)))
+        told = list(dict.fromkeys(map(str, errors)))
+        raise ValueError(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
     return tuple(rules)
 
 
-def _rule(path: str, entry: Any, masked: list[str], errors: list[FieldError]) -> Rule:
+class _Found(Struct):
+    """What was found so far: resources of earlier rules, names of kms providers, complaints."""
+
+    masked: list[str]
+    kms_names: set[str]
+    errors: list[FieldError]
+
+
+def _rule(path: str, entry: Any, found: _Found) -> Rule:
+    errors = found.errors
     if not isinstance(entry, Mapping):
         errors.append(required(path, "a list of resources and one of providers are required"))
         return Rule((), ())
     errors += _unknown(f"{path}.", entry, ("resources", "providers"))
     resources = [str(each) for each in _list(entry.get("resources"))]
     if not resources:
-        errors.append(required(f"{path}.resources", "at least one resource is required"))
-    errors += _resource_errors(f"{path}.resources", resources, masked)
-    masked += resources
+        errors.append(required(f"{path}.resources", f"at least one {path}.resources is required"))
+    errors += _resource_errors(f"{path}.resources", resources, found.masked)
+    found.masked += resources
     providers = _list(entry.get("providers"))
     if not providers:
-        errors.append(required(f"{path}.providers", "at least one provider is required"))
+        errors.append(required(f"{path}.providers", f"at least one {path}.providers is required"))
     transformers: list[Transformer] = []
     for index, provider in enumerate(providers):
-        transformers += _provider(f"{path}.providers[{index}]", provider, errors)
+        transformers += _provider(f"{path}.providers[{index}]", provider, found)
     return Rule(tuple(resources), tuple(transformers))
 
 
@@ -98,8 +115,8 @@ def _resource_errors(path: str, resources: Sequence[str], before: Sequence[str])
             errors.append(invalid(where, resource, why))
         elif resource in resources[:index]:
             errors.append(invalid(path, list(resources), "the same resource cannot be specified multiple times"))
-        elif any(_covers(other, resource) for other in before):
-            errors.append(invalid(where, resource, "resource is masked by an earlier one"))
+        elif by := next((other for other in before if _covers(other, resource)), ""):
+            errors.append(invalid(where, resource, f'resource "{resource}" is masked by earlier rule "{by}"'))
     if any(_covers(one, other) for one in resources for other in resources if one != other):
         errors.append(invalid(path, list(resources), _OVERLAP))
     return errors
@@ -141,43 +158,87 @@ def chosen(rules: Iterable[Rule], collection: str) -> Rule | None:
 # ---- providers
 
 
-def _provider(path: str, provider: Any, errors: list[FieldError]) -> list[Transformer]:
-    named = [name for name in provider if provider[name] is not None] if isinstance(provider, Mapping) else []
+def _provider(path: str, provider: Any, found: _Found) -> list[Transformer]:
+    given = provider if isinstance(provider, Mapping) else {}
+    errors = found.errors
+    errors += _unknown(f"{path}.", given, _PROVIDERS)
+    named = [name for name in _PROVIDERS if given.get(name) is not None]
     if len(named) != 1:
         why = "more than one provider specified in a single element, should split into different list elements"
-        errors.append(
-            invalid(path, named, why) if named else required(path, "provider does not contain any of the expected providers")
-        )
+        errors.append(invalid(path, named, why) if named else invalid(path, {}, _NO_PROVIDER))
         return []
     (name,) = named
-    if name not in _PROVIDERS:
-        errors.append(required(path, "provider does not contain any of the expected providers: " + ", ".join(_PROVIDERS)))
-        return []
-    if why := _MISSING.get(name, ""):
-        errors.append(invalid(f"{path}.{name}", name, why))
-        return []
     if name == "identity":
         return [Identity()]
-    return _keys(f"{path}.{name}", name, provider[name], errors)
+    if name == "kms":
+        return _kms(f"{path}.kms", given["kms"], found)
+    return _keys(f"{path}.{name}", name, given[name], errors)
+
+
+def _kms(path: str, given: Any, found: _Found) -> list[Transformer]:
+    """Names need not be as KMS v1 has them: that is refused as a whole."""
+    fields = given if isinstance(given, Mapping) else {}
+    name, version = str(fields.get("name") or ""), str(fields.get("apiVersion") or "v1")
+    endpoint, timeout = str(fields.get("endpoint") or ""), _seconds(fields.get("timeout"))
+    errors = _unknown(f"{path}.", fields, ("apiVersion", "name", "cachesize", "endpoint", "timeout"))
+    if not name:
+        errors.append(required(f"{path}.name", "name is a mandatory field for a provider"))
+    if ":" in name:
+        errors.append(invalid(f"{path}.name", name, f"invalid KMS provider name {name}, must not contain ':'"))
+    if name in found.kms_names:
+        errors.append(invalid(f"{path}.name", name, f"duplicate KMS provider name {name}, names must be unique"))
+    found.kms_names.add(name)
+    if timeout <= 0:
+        errors.append(invalid(f"{path}.timeout", str(fields.get("timeout")), "timeout should be a positive value"))
+    errors += _endpoint_errors(f"{path}.endpoint", endpoint)
+    if version != "v1" and fields.get("cachesize") is not None:
+        errors.append(invalid(f"{path}.cachesize", fields["cachesize"], "cachesize is not supported in v2"))
+    if version not in ("v1", "v2"):
+        why = "unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported"
+        errors.append(invalid(f"{path}.apiVersion", version, why))
+    if version == "v1" and not errors:
+        raise ValueError(_KMS_V1)
+    found.errors += errors
+    return [] if errors else [Envelope(name, SocketPlugin(endpoint, timeout))]
+
+
+def _endpoint_errors(path: str, endpoint: str) -> list[FieldError]:
+    if not endpoint:
+        return [invalid(path, "", "endpoint is a mandatory field for a kms")]
+    scheme = endpoint.partition(":")[0] if ":" in endpoint else ""
+    if scheme != "unix":
+        return [invalid(path, endpoint, f'unsupported scheme "{scheme}" for KMS provider, only unix is supported')]
+    return []
+
+
+def _seconds(given: Any) -> float:
+    """A duration of Go's (`3s`, `1m30s`); zero for what is none."""
+    if given is None:
+        return _KMS_TIMEOUT
+    text = str(given)
+    parts = _DURATION.findall(text)
+    if "".join(number + unit for number, unit in parts) != text:
+        return 0.0
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
 def _keys(path: str, provider: str, given: Any, errors: list[FieldError]) -> list[Transformer]:
     keys = _list(given.get("keys")) if isinstance(given, Mapping) else []
     if not keys:
-        errors.append(required(f"{path}.keys", "at least one key is required"))
+        errors.append(required(f"{path}.keys", "at least one keys is required"))
     made: list[Transformer] = []
     for index, key in enumerate(keys):
         where = f"{path}.keys[{index}]"
         fields = key if isinstance(key, Mapping) else {}
         name, secret = str(fields.get("name") or ""), str(fields.get("secret") or "")
-        complaints = _key_errors(where, name, secret)
+        complaints = _key_errors(where, name, secret, _KEY_SIZES[provider])
         errors += complaints
         if not complaints:
             made.append(MAKERS[provider](name, base64.b64decode(secret)))
     return made
 
 
-def _key_errors(path: str, name: str, secret: str) -> list[FieldError]:
+def _key_errors(path: str, name: str, secret: str, sizes: Sequence[int]) -> list[FieldError]:
     errors = []
     if not name:
         errors.append(required(f"{path}.name", "name is a mandatory field for a key"))
@@ -189,9 +250,8 @@ def _key_errors(path: str, name: str, secret: str) -> list[FieldError]:
         size = len(base64.b64decode(secret, validate=True))
     except (binascii.Error, ValueError):
         return [*errors, invalid(f"{path}.secret", _REDACTED, "secrets must be base64 encoded")]
-    if size not in _KEY_SIZES:
-        sizes = f"[{' '.join(map(str, _KEY_SIZES))}]"
-        why = f"secret is not of the expected length, got {size}, expected one of {sizes}"
+    if size not in sizes:
+        why = f"secret is not of the expected length, got {size}, expected one of [{' '.join(map(str, sizes))}]"
         errors.append(invalid(f"{path}.secret", _REDACTED, why))
     return errors
 

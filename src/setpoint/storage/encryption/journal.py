@@ -28,6 +28,7 @@ class SealedJournal:
         """
         recovered = await self._journal.open()
         try:
+            await self._values.prepare(row[4] for row in recovered.rows if row[4])
             return self._opened(recovered)
         except Unreadable:
             await self._journal.close()

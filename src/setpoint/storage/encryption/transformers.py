@@ -2,9 +2,10 @@
 
     k8s:enc:aesgcm:v1:<key>:<nonce, 12 bytes><ciphertext and tag>
     k8s:enc:aescbc:v1:<key>:<initialisation vector, 16 bytes><ciphertext>
+    k8s:enc:secretbox:v1:<key>:<nonce, 24 bytes><tag and ciphertext>
 
-AES-GCM also authenticates where the value lies, so a value that is moved to another key is not opened. AES-CBC authenticates
-nothing; it is there because Kubernetes has it.
+AES-GCM also authenticates where the value lies, so a value that is moved to another key is not opened. Secretbox (XSalsa20 and
+Poly1305) authenticates the value, not its place. AES-CBC authenticates nothing; it is there because Kubernetes has it.
 Source: apiserver `pkg/storage/value/encrypt`.
 """
 
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 
 #: what every sealed value begins with, and nothing that is plain JSON
 SEALED = b"k8s:enc:"
-_NONCE = 12
+_NONCE, _LONG_NONCE = 12, 24
 _BLOCK = 16
 
 
@@ -25,10 +26,16 @@ class CannotOpen(Exception):
 
 
 class Transformer(Protocol):
-    """One key. `prefix` is what its values begin with; empty for values that are not sealed."""
+    """One key. `prefix` is what its values begin with; empty for values that are not sealed.
+
+    `mark` tells by which key values are sealed now, `mark_of` by which a value was sealed; both begin with the prefix.
+    """
 
     @property
     def prefix(self) -> bytes: ...
+    @property
+    def mark(self) -> bytes: ...
+    def mark_of(self, sealed: bytes) -> bytes: ...
     def seal(self, value: bytes, place: bytes) -> bytes:
         """The value as it is stored at `place`, without the prefix."""
 
@@ -36,10 +43,21 @@ class Transformer(Protocol):
         """The value again; raises CannotOpen."""
 
 
-class Identity:
-    """Leaves values as they are."""
+class _OneKey:
+    """What all have whose key never changes."""
 
     prefix = b""
+
+    @property
+    def mark(self) -> bytes:
+        return self.prefix
+
+    def mark_of(self, sealed: bytes) -> bytes:
+        return self.prefix
+
+
+class Identity(_OneKey):
+    """Leaves values as they are."""
 
     def seal(self, value: bytes, place: bytes) -> bytes:
         return value
@@ -48,7 +66,7 @@ class Identity:
         return sealed
 
 
-class AESGCM:
+class AESGCM(_OneKey):
     """AES in Galois/Counter Mode with random nonces: rotate a key before it has sealed some 2**32 values."""
 
     def __init__(self, name: str, key: bytes) -> None:
@@ -80,7 +98,7 @@ class AESGCM:
         return value
 
 
-class AESCBC:
+class AESCBC(_OneKey):
     """AES in Cipher Block Chaining mode with PKCS#7 padding."""
 
     def __init__(self, name: str, key: bytes) -> None:
@@ -111,7 +129,37 @@ class AESCBC:
         return padded[:-missing]
 
 
-MAKERS: dict[str, Callable[[str, bytes], Transformer]] = {"aesgcm": AESGCM, "aescbc": AESCBC}
+class Secretbox(_OneKey):
+    """NaCl's secretbox with random nonces, which are long enough for any number of values."""
+
+    def __init__(self, name: str, key: bytes) -> None:
+        self.prefix = f"k8s:enc:secretbox:v1:{name}:".encode()
+        self._key = key
+        self._made: Any = None
+
+    def _box(self) -> Any:
+        if self._made is None:
+            from nacl import secret
+
+            self._made = secret.SecretBox(self._key)
+        return self._made
+
+    def seal(self, value: bytes, place: bytes) -> bytes:
+        return bytes(self._box().encrypt(value))
+
+    def open(self, sealed: bytes, place: bytes) -> bytes:
+        from nacl.exceptions import CryptoError
+
+        if len(sealed) < _LONG_NONCE + _BLOCK:  # nonce and tag
+            raise CannotOpen("the stored data was shorter than the required size")
+        try:
+            value: bytes = self._box().decrypt(sealed)
+        except CryptoError:
+            raise CannotOpen("message authentication failed") from None
+        return value
+
+
+MAKERS: dict[str, Callable[[str, bytes], Transformer]] = {"aesgcm": AESGCM, "aescbc": AESCBC, "secretbox": Secretbox}
 
 
 def name_in(value: bytes) -> bytes:

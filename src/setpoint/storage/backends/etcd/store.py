@@ -190,6 +190,7 @@ class EtcdStore:
             except Refusal as error:
                 raise Unavailable(str(error)) from error
             revision = revision or page.header.revision
+            await self._values.prepare(kv.value for kv in page.kvs)
             for kv in page.kvs:
                 if kv.value.startswith(_PROTOBUF):
                     raise Unavailable(

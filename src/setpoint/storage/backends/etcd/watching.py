@@ -90,6 +90,7 @@ class EtcdWatch:
             elif response.canceled:
                 await self._cancelled(response)
             elif not response.created:
+                await self._values.prepare(event.kv.value for event in response.events)
                 return self._take(response)
         raise Unavailable("the store stops")
 

@@ -112,6 +112,7 @@ class Writer:
         return _Write(key, self._layout.place(key), name, self._connection.revision)
 
     async def _put(self, write: _Write, encode: Encode, ttl: float) -> Record:
+        self._values.ready(write.key)
         write.encoded, named = encode_unknown(encode, write.name)
         write.marked = not named
         write.sealed = self._values.seal(write.key, write.encoded.value, write.place)
@@ -150,7 +151,7 @@ class Writer:
                     return made
             else:
                 if response.succeeded:
-                    return self._made(write, response)
+                    return await self._made(write, response)
                 await self._turned_away(write, response)
                 why = "the fence moved"
             if self._clock.monotonic() >= deadline:
@@ -189,11 +190,13 @@ class Writer:
             raise NotFound(write.key)
         if write.creates:
             raise Exists(write.key)
+        await self._values.prepare((current.value,))
         raise Conflict(record_of(self._values, write.key, current))
 
-    def _made(self, write: _Write, response: rpc_pb2.TxnResponse) -> _Made:
+    async def _made(self, write: _Write, response: rpc_pb2.TxnResponse) -> _Made:
         revision, first = int(response.header.revision), response.responses
         if write.encoded is None:
+            await self._values.prepare((first[0].response_delete_range.prev_kvs[0].value,))
             previous = record_of(self._values, write.key, first[0].response_delete_range.prev_kvs[0])
             self._values.forget(write.key)
             return _Made(revision, 0, previous)
@@ -210,6 +213,7 @@ class Writer:
                 until = await self._fence.move(write.fence)
                 async with self._resolving:  # one after another: what is read may be much
                     changes = await between(self._connection, self._layout, self._values, write.since, until)
+                await self._values.prepare(change.previous.value for change in changes if change.previous is not None)
                 return self._among(write, changes)
             except Compacted as error:
                 raise Uncertain(f"whether {write.key} was written cannot be told any more: {error}") from error

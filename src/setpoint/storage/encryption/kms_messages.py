@@ -1,0 +1,155 @@
+"""The messages of Kubernetes' KMS v2, and of what its envelopes look like in the store: protobuf with texts, bytes, one number
+and maps from text to bytes, which is little enough to be read and written here.
+
+Sources: `k8s.io/kms/apis/v2/api.proto`, apiserver `pkg/storage/value/encrypt/envelope/kmsv2/v2/api.proto`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct, field
+
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+#: how the data key of an object was made: it is the key itself, or the seed that each object's own key is derived from
+KEY, SEED = 0, 1
+
+Annotations = Mapping[str, bytes]
+
+
+class Malformed(ValueError):
+    """The bytes are no such message."""
+
+
+class Status(Struct, frozen=True):
+    """What a plugin says of itself."""
+
+    version: str = ""
+    healthz: str = ""
+    key_id: str = ""
+
+
+class Wrapped(Struct, frozen=True):
+    """A data key as a plugin has encrypted it."""
+
+    ciphertext: bytes = b""
+    key_id: str = ""
+    annotations: Annotations = field(default_factory=dict)
+
+
+class Sealed(Struct, frozen=True):
+    """An object in the store (`EncryptedObject`): its data, and the data key, encrypted."""
+
+    data: bytes
+    wrapped: Wrapped
+    kind: int = SEED
+
+
+def status_of(message: bytes) -> Status:
+    found = dict(_fields(message))
+    return Status(_text(found.get(1)), _text(found.get(2)), _text(found.get(3)))
+
+
+def encrypt_request(plaintext: bytes, uid: str) -> bytes:
+    return _bytes(1, plaintext) + _bytes(2, uid.encode())
+
+
+def wrapped_of(message: bytes) -> Wrapped:
+    """Of an EncryptResponse."""
+    found = dict(_fields(message))
+    return Wrapped(_raw(found.get(1)), _text(found.get(2)), _annotations(message, 3))
+
+
+def decrypt_request(wrapped: Wrapped, uid: str) -> bytes:
+    words = _bytes(1, wrapped.ciphertext) + _bytes(2, uid.encode()) + _bytes(3, wrapped.key_id.encode())
+    return words + _map(4, wrapped.annotations)
+
+
+def plaintext_of(message: bytes) -> bytes:
+    """Of a DecryptResponse."""
+    return _raw(dict(_fields(message)).get(1))
+
+
+def seal(sealed: Sealed) -> bytes:
+    wrapped = sealed.wrapped
+    start = _bytes(1, sealed.data) + _bytes(2, wrapped.key_id.encode()) + _bytes(3, wrapped.ciphertext)
+    kind = _varint(5 << 3 | _VARINT) + _varint(sealed.kind) if sealed.kind else b""
+    return start + _map(4, wrapped.annotations) + kind
+
+
+def sealed_of(message: bytes) -> Sealed:
+    """Of what lies in the store; raises Malformed."""
+    found = dict(_fields(message))
+    kind = found.get(5, 0)
+    if not isinstance(kind, int) or kind not in (KEY, SEED):
+        raise Malformed(f"unknown encryptedDEKSourceType: {kind!r}")
+    wrapped = Wrapped(_raw(found.get(3)), _text(found.get(2)), _annotations(message, 4))
+    return Sealed(_raw(found.get(1)), wrapped, kind)
+
+
+# ---- protobuf
+
+
+def _raw(value: bytes | int | None) -> bytes:
+    return value if isinstance(value, bytes) else b""
+
+
+def _text(value: bytes | int | None) -> str:
+    return _raw(value).decode(errors="replace")
+
+
+def _annotations(message: bytes, number: int) -> Annotations:
+    entries = (dict(_fields(_raw(value))) for each, value in _fields(message) if each == number)
+    return {_text(entry.get(1)): _raw(entry.get(2)) for entry in entries}
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """The fields of a message, one after the other; raises Malformed."""
+    position = 0
+    while position < len(message):
+        tag, position = _read_varint(message, position)
+        kind = tag & 7
+        if kind == _VARINT:
+            number, position = _read_varint(message, position)
+            yield tag >> 3, number
+            continue
+        if kind not in (_LENGTH, _FIXED32, _FIXED64):
+            raise Malformed(f"a field of an unknown wire type {kind}")
+        length = {_FIXED32: 4, _FIXED64: 8}.get(kind, 0)
+        if kind == _LENGTH:
+            length, position = _read_varint(message, position)
+        if position + length > len(message):
+            raise Malformed("unexpected end of the message")
+        yield tag >> 3, message[position : position + length]
+        position += length
+
+
+def _read_varint(message: bytes, position: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        if position >= len(message) or shift > 63:
+            raise Malformed("unexpected end of the message")
+        byte = message[position]
+        position += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, position
+        shift += 7
+
+
+def _bytes(number: int, data: bytes) -> bytes:
+    """A field; none for what is empty, as proto3 has it."""
+    return _varint(number << 3 | _LENGTH) + _varint(len(data)) + data if data else b""
+
+
+def _map(number: int, entries: Annotations) -> bytes:
+    return b"".join(_bytes(number, _bytes(1, key.encode()) + _bytes(2, entries[key])) for key in sorted(entries))
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
