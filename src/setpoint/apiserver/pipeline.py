@@ -207,7 +207,7 @@ class Pipeline:
         try:
             response = await self._dispatch(request, info, warnings)
         except StatusError as error:
-            response = answers.error_answer(request, error, warnings)
+            response = answers.error_answer(request, error, [*warnings, *error.warnings])
         except Refused as refused:
             response = refused.response
         except Unknown:

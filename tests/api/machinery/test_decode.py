@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from setpoint.api.machinery import decode
-from setpoint.api.machinery.decode import IGNORE, STRICT, Decoded
+from setpoint.api.machinery.decode import IGNORE, STRICT, WARN, Decoded
 from setpoint.api.machinery.schema import trees
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError
@@ -312,3 +313,21 @@ def test_an_empty_list_of_policies_is_not_an_absent_one() -> None:
     spec = decode.check(sent, node, empties=True).obj["spec"]
     assert spec["behavior"]["scaleUp"]["policies"] == []
     assert "metrics" not in spec
+
+
+def test_a_body_of_a_former_version_is_read_as_such_before_it_is_refused() -> None:
+    def read(spec: dict[str, Any], validation: str = WARN) -> StatusError:
+        body = orjson.dumps({"apiVersion": "networking.k8s.io/v1beta1", "kind": "Ingress", "spec": spec})
+        node = trees.load().tree("io.k8s.api.networking.v1.Ingress")
+        with pytest.raises(StatusError) as caught:
+            decode.decode(
+                body, "application/json", node, kind="Ingress", api_version="networking.k8s.io/v1", validation=validation
+            )
+        return caught.value
+
+    older = {"backend": {"serviceName": "s", "servicePort": "web"}}
+    assert list(read(older).warnings) == []
+    newer = read({"rules": [{"http": {"paths": [{"backend": {"service": {}}}]}}]})
+    assert "does not match the expected API version" in newer.message
+    assert list(newer.warnings) == ['unknown field "spec.rules[0].http.paths[0].backend.service"']
+    assert "strict decoding error" in read({"defaultBackend": {}}, STRICT).message

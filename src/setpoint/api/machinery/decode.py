@@ -20,7 +20,7 @@ from setpoint.api.machinery.registered import readable
 from setpoint.api.machinery.schema import canonical
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.schema.reading import Reader, WrongType, go_quoted, shown
-from setpoint.api.machinery.status import bad_request
+from setpoint.api.machinery.status import StatusError, bad_request
 
 #: query parameter `fieldValidation`: what happens to unknown and repeated fields
 IGNORE, WARN, STRICT = "Ignore", "Warn", "Strict"
@@ -44,6 +44,15 @@ class DecodeError(ValueError):
     @property
     def recognised(self) -> bool:
         return bool(self.kind)
+
+
+class FormerVersion(StatusError):
+    """A body of the right kind in a version that can be read but is not the URL's."""
+
+    def __init__(self, given: str, wanted: str) -> None:
+        text = f"the API version in the data ({given}) does not match the expected API version ({wanted})"
+        super().__init__(400, "BadRequest", text)
+        self.given = given
 
 
 class Decoded(Struct, frozen=True):
@@ -70,15 +79,27 @@ def decode(
     `known(api_version, kind)` says whether this server has a kind at all; it decides only which complaint a body of another kind
     gets. Raises StatusError 400.
     """
+    expected = Expected(kind, api_version, known)
     try:
-        expected = Expected(kind, api_version, known)
-        return read(body, media_type, node, validation=validation, expected=expected, empties=empties)
+        try:
+            return read(body, media_type, node, validation=validation, expected=expected, empties=empties)
+        except FormerVersion as error:
+            error.warnings = _former_complaints(body, media_type, node, Expected(kind, error.given, known), validation)
+            raise
     except DecodeError as error:
         if error.recognised:
             message = f"{error.kind} in version {go_quoted(error.version)} cannot be handled as a {kind}: {error}"
         else:
             message = f"the object provided is unrecognized (must be of type {kind}): {error} ({summary(body)})"
         raise bad_request(message) from error
+
+
+def _former_complaints(body: bytes, media_type: str, node: Node | None, expected: Expected, validation: str) -> Sequence[str]:
+    """What a body of a former version holds that this version does not know. Raises DecodeError."""
+    from setpoint.api.machinery.former import of_version
+
+    former = None if node is None else of_version(node, expected.api_version, expected.kind)
+    return read(body, media_type, former, validation=validation, expected=expected).warnings
 
 
 class Expected(Struct, frozen=True):
@@ -101,9 +122,7 @@ class Expected(Struct, frozen=True):
             why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
             raise DecodeError(why, kind=kind, version=version)
         if kind == self.kind and _group(api_version) == _group(self.api_version):
-            raise bad_request(
-                f"the API version in the data ({api_version}) does not match the expected API version ({self.api_version})"
-            )
+            raise FormerVersion(api_version, self.api_version)
         why = f"converting ({version}.{kind}) to ({internal_package(self.api_version)}.{self.kind}): unknown conversion"
         raise DecodeError(why, kind=kind, version=version)
 

@@ -118,6 +118,8 @@ class StatusError(Exception):
         self.message = message
         self.details = details
         self.meta = meta or {}
+        #: what is to be said besides, as `Warning` headers
+        self.warnings: Sequence[str] = ()
 
     def status(self) -> dict[str, Any]:
         """The `Status` object as plain JSON."""

@@ -114,6 +114,7 @@ class Node:
     def lazily(self, make: Callable[[], Fields]) -> Node:
         """The same node, with fields that `make` gives when they are first asked for."""
         self._make_fields = make
+        self._fields = None
         return self
 
     def __repr__(self) -> str:
