@@ -17,10 +17,10 @@ from tests.storage.encryption.test_encryption import SECRET, on_disk, opened, sa
 from setpoint.kit.clock import RealClock, VirtualClock
 from setpoint.storage.encryption import kms_messages as messages
 from setpoint.storage.encryption.configuration import Rule
-from setpoint.storage.encryption.envelope import WRITE_SECONDS, Envelope, NotReady
+from setpoint.storage.encryption.envelope import WRITE_SECONDS, Envelope
 from setpoint.storage.encryption.kms_messages import KEY, Malformed, Sealed, Wrapped
 from setpoint.storage.encryption.kms_plugin import PluginError, SocketPlugin
-from setpoint.storage.encryption.transformers import CannotOpen, Identity
+from setpoint.storage.encryption.transformers import CannotOpen, Identity, NotReady
 from setpoint.storage.encryption.values import StillNeeded, Unreadable, Values
 from setpoint.storage.protocol import Unavailable
 

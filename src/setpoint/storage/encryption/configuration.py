@@ -16,8 +16,6 @@ from typing import Any
 from msgspec import Struct
 
 from setpoint.api.machinery.status import FieldError, invalid, required
-from setpoint.storage.encryption.envelope import Envelope
-from setpoint.storage.encryption.kms_plugin import SocketPlugin
 from setpoint.storage.encryption.transformers import MAKERS, Identity, Transformer
 
 VERSION = "apiserver.config.k8s.io/v1"
@@ -176,7 +174,7 @@ def _provider(path: str, provider: Any, found: _Found) -> list[Transformer]:
 
 
 def _kms(path: str, given: Any, found: _Found) -> list[Transformer]:
-    """Names need not be as KMS v1 has them: that is refused as a whole."""
+    """One provider, or none where anything is wrong; version 1 is refused as a whole."""
     fields = given if isinstance(given, Mapping) else {}
     name, version = str(fields.get("name") or ""), str(fields.get("apiVersion") or "v1")
     endpoint, timeout = str(fields.get("endpoint") or ""), _seconds(fields.get("timeout"))
@@ -199,7 +197,12 @@ def _kms(path: str, given: Any, found: _Found) -> list[Transformer]:
     if version == "v1" and not errors:
         raise ValueError(_KMS_V1)
     found.errors += errors
-    return [] if errors else [Envelope(name, SocketPlugin(endpoint, timeout))]
+    if errors:
+        return []
+    from setpoint.storage.encryption.envelope import Envelope
+    from setpoint.storage.encryption.kms_plugin import SocketPlugin
+
+    return [Envelope(name, SocketPlugin(endpoint, timeout))]
 
 
 def _endpoint_errors(path: str, endpoint: str) -> list[FieldError]:

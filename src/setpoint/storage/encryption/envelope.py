@@ -32,19 +32,14 @@ from setpoint.kit.clock import Clock, rfc3339
 from setpoint.storage.encryption import kms_messages as messages
 from setpoint.storage.encryption.kms_messages import SEED, Malformed, Sealed, Wrapped
 from setpoint.storage.encryption.kms_plugin import Plugin, PluginError
-from setpoint.storage.encryption.transformers import AESGCM, CannotOpen
+from setpoint.storage.encryption.transformers import AESGCM, CannotOpen, NotReady
 
 log = logs.get_logger("storage.kms")
 
-HEALTHY_SECONDS, UNHEALTHY_SECONDS = 20.0, 3.0  # between two looks at a plugin
 WRITE_SECONDS = 180.0  # for which a seed may be used after the plugin was last healthy
 _RETRY_SECONDS = 0.5
 _INFO = 32  # bytes, of what a key is derived from besides the seed, and of the seed
 _MAX_KEY_ID, _MAX_WRAPPED, _MAX_ANNOTATIONS = 1024, 1024, 32 * 1024
-
-
-class NotReady(Exception):
-    """Nothing can be sealed now."""
 
 
 class _State(Struct):

@@ -25,6 +25,10 @@ class CannotOpen(Exception):
     """The key is not this value's."""
 
 
+class NotReady(Exception):
+    """Nothing can be sealed now."""
+
+
 class Transformer(Protocol):
     """One key. `prefix` is what its values begin with; empty for values that are not sealed.
 
@@ -36,6 +40,9 @@ class Transformer(Protocol):
     @property
     def mark(self) -> bytes: ...
     def mark_of(self, sealed: bytes) -> bytes: ...
+    def ready(self) -> None:
+        """Raises NotReady where nothing is to be sealed."""
+
     def seal(self, value: bytes, place: bytes) -> bytes:
         """The value as it is stored at `place`, without the prefix."""
 
@@ -54,6 +61,9 @@ class _OneKey:
 
     def mark_of(self, sealed: bytes) -> bytes:
         return self.prefix
+
+    def ready(self) -> None:
+        """There is always something to seal with."""
 
 
 class Identity(_OneKey):

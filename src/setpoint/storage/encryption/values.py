@@ -12,13 +12,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from setpoint.kit.clock import Clock
 from setpoint.storage.encryption.configuration import Rule, chosen
-from setpoint.storage.encryption.envelope import HEALTHY_SECONDS, UNHEALTHY_SECONDS, Envelope, NotReady
-from setpoint.storage.encryption.transformers import SEALED, CannotOpen, name_in
+from setpoint.storage.encryption.transformers import SEALED, CannotOpen, NotReady, name_in
 from setpoint.storage.protocol import StoreError, Unavailable
 
+if TYPE_CHECKING:
+    from setpoint.storage.encryption.envelope import Envelope
+
+_HEALTHY_SECONDS, _UNHEALTHY_SECONDS = 20.0, 3.0  # between two looks at a key manager
+_PRIME_PAUSE = 0.5
 _PLAIN = "it is not encrypted, and identity is not among the providers"
 
 
@@ -92,9 +97,9 @@ class Values:
         if not self._envelopes:
             return
         rule = self._rule(key)
-        if rule is not None and isinstance(first := rule.transformers[0], Envelope):
+        if rule is not None:
             try:
-                first.ready()
+                rule.transformers[0].ready()
             except NotReady as error:
                 raise Unavailable(str(error)) from error
 
@@ -114,13 +119,13 @@ class Values:
             while not await envelope.check(clock):
                 if clock.monotonic() >= deadline:
                     raise ValueError(envelope.trouble)
-                await clock.sleep(0.5)
+                await clock.sleep(_PRIME_PAUSE)
 
     async def keep(self, clock: Clock) -> None:
         """Look after the key managers, for ever."""
         while True:
             well = [await envelope.check(clock) for envelope in self._envelopes]
-            await clock.sleep(HEALTHY_SECONDS if all(well) else UNHEALTHY_SECONDS)
+            await clock.sleep(_HEALTHY_SECONDS if all(well) else _UNHEALTHY_SECONDS)
 
     async def take(self, rules: Sequence[Rule], clock: Clock, seconds: float) -> None:
         """Seal by other rules from now on, once their key managers have answered; raises ValueError, and changes nothing."""
@@ -181,6 +186,11 @@ class Values:
 
 
 def _envelopes(rules: Iterable[Rule]) -> tuple[Envelope, ...]:
+    """Those of key managers, looked for where there are rules at all: few servers have any."""
+    if not rules:
+        return ()
+    from setpoint.storage.encryption.envelope import Envelope
+
     return tuple(each for rule in rules for each in rule.transformers if isinstance(each, Envelope))
 
 
