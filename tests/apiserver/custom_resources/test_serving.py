@@ -338,6 +338,16 @@ async def test_embedded_metadata_must_be_metadata(server: Server) -> None:
     assert "m[k].apiVersion: Invalid value: 1: must be a string" in await refusal({"apiVersion": 1, "kind": "Pod"})
 
 
+@pytest.mark.parametrize("value", ["x", 5, [1], True])
+async def test_an_update_to_a_wrong_type_is_invalid(server: Server, value: Any) -> None:
+    await server.define(_typed(o={"type": "object", "properties": {"a": {"type": "string"}}}))
+    await server.make(spec={"o": {"a": "x"}})
+    path, merge = f"{_WIDGETS}/a", "application/merge-patch+json"
+    refused = await server.json("PATCH", path, {"spec": {"o": value}}, content_type=merge)
+    assert refused["details"]["causes"][0]["field"] == "spec.o"
+    assert (await server.json("GET", path))["metadata"]["managedFields"]
+
+
 async def test_a_body_that_names_no_kind_is_quoted_whole_and_cut_short(server: Server) -> None:
     await server.define({"type": "object"})
     refused = await server.json("POST", _WIDGETS, {"metadata": {"name": "a", "labels": {"b": "c"}}})

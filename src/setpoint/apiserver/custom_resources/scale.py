@@ -113,7 +113,7 @@ class Scaling:
         scale = applying.read(call, options.validation)
         fields.check(scale, _VERSION, _KIND)
         fields.check_types(scale, tracking.root(call.bodies.node(SCALES, SCALES.storage_version)))
-        scale.setdefault("metadata", {})
+        scale["metadata"] = fields.metadata_of(scale)
         manager = manager_of(options, call.request)
 
         async def compute(old: Object) -> Object:

@@ -23,6 +23,10 @@ _SAME: Changes = (None, None, None)
 _MODIFIED: Changes = (None, MEMBER, None)
 
 
+class Unfit(ValueError):
+    """A value is not of the type that its schema says: what a client sent, before it is found invalid."""
+
+
 class Comparison:
     """The changes of a whole object."""
 
@@ -52,7 +56,7 @@ class Comparison:
 
 
 def compare(shape: Shape, old: dict[str, Any], new: dict[str, Any]) -> Comparison:
-    """Changes from `old` to `new`."""
+    """Changes from `old` to `new`. Raises Unfit."""
     added, modified, removed = _maps(shape, old, new) if old != new else _SAME
     return Comparison(added or {}, modified or {}, removed or {})
 
@@ -66,6 +70,9 @@ def _values(shape: Shape, old: Any, new: Any) -> Changes:
         return _free(old, new)
     if not old and not new:
         return _MODIFIED
+    kind = dict if mode == MAP else list
+    if not (isinstance(new or old, kind) and isinstance(old or new, kind)):
+        raise Unfit
     return _maps(shape, old or {}, new or {}) if mode == MAP else _lists(shape, old or [], new or [])
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery.fields import comparing, merging, sets, shape
 from setpoint.api.machinery.fields import managed as entries
-from setpoint.api.machinery.fields.comparing import Comparison, compare, remembered
+from setpoint.api.machinery.fields.comparing import Comparison, Unfit, compare, remembered
 from setpoint.api.machinery.fields.managed import Identity, Managed, Owner
 from setpoint.api.machinery.fields.sets import Set
 from setpoint.api.machinery.fields.shape import FREE, MAP, Shape
@@ -90,6 +90,9 @@ def update(old: Json | None, new: Json, node: Node, write: Write) -> None:
         _update(old, new, sent, node, write)
     except Misfit:
         new["metadata"].pop("managedFields", None)
+    except Unfit:  # the entries stay; validation will refuse the object
+        if old is not None and "managedFields" in old["metadata"]:
+            new["metadata"]["managedFields"] = old["metadata"]["managedFields"]
 
 
 def _update(old: Json | None, new: Json, sent: Any, node: Node, write: Write) -> None:

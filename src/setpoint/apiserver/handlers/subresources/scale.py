@@ -67,7 +67,7 @@ async def _apply(call: Call) -> Response:
     scale = applying.read(call, options.validation)
     fields.check(scale, _VERSION, _KIND)
     fields.check_types(scale, tracking.root(call.bodies.node(SCALES, SCALES.storage_version)))
-    scale.setdefault("metadata", {})
+    scale["metadata"] = fields.metadata_of(scale)
     manager = manager_of(options, call.request)
     resource, store, wanted = call.resource, call.store, api_version(call.resource, call.version)
 
