@@ -73,3 +73,23 @@ def test_the_rest_goes_there_and_back_in_annotations() -> None:
     assert back["spec"]["behavior"] == new["spec"]["behavior"]
     assert sorted(map(str, back["spec"]["metrics"])) == sorted(map(str, new["spec"]["metrics"]))
     assert not back["metadata"].get("annotations")
+
+
+def test_containers_metrics_name_a_resource_and_a_container() -> None:
+    target = {"averageUtilization": 50}
+    metric = {"type": "ContainerResource", "containerResource": {"name": "gpu", "container": "Odd_One", "target": target}}
+    told = complaints(STRATEGY, autoscaler({"metrics": [metric]}))
+    assert [text.removeprefix("spec.metrics[0].containerResource.").split(": a lower")[0] for text in told] == [
+        'name: Invalid value: "gpu": must be a standard resource type or fully qualified',
+        'name: Invalid value: "gpu": must be a standard resource for containers',
+        'container: Invalid value: "Odd_One"',
+        "target.type: Required value: must specify a metric target type",
+        'target.type: Invalid value: "": must be either Utilization, Value, or AverageValue',
+    ]
+
+
+def test_one_that_scales_to_zero_may_go_on() -> None:
+    metric = {"type": "External", "external": {"metric": {"name": "m"}, "target": {"type": "Value", "value": "1"}}}
+    spec = {"minReplicas": 0, "metrics": [metric]}
+    assert len(complaints(STRATEGY, autoscaler(spec))) == 1
+    assert complaints(STRATEGY, autoscaler(spec), created(STRATEGY, autoscaler(spec))) == []

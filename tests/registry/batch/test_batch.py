@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import pytest
 from tests.registry.builders import Json, complaints, context, created, pod
@@ -75,7 +76,30 @@ def test_odd_indexes(text: str) -> None:
         count(text, 10)
 
 
-@pytest.mark.parametrize("schedule", ["* * * * *", "*/5 0 1,15 * 1-5", "@hourly", "@every 1h30m", "0 0 * JAN SUN", "0 0 * * ?"])
+def test_a_suspended_job_without_pods_may_be_scheduled_elsewhere() -> None:
+    old = {**created(JOB, job({"suspend": True})), "status": {"startTime": "2024-01-01T00:00:00Z"}}
+    new = deepcopy(old)
+    new["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
+    assert len(complaints(JOB, deepcopy(new), old)) == 1
+    old["status"]["conditions"] = [{"type": "Suspended", "status": "True"}]
+    assert complaints(JOB, deepcopy(new), old) == []
+    old["status"]["active"] = 1
+    assert len(complaints(JOB, new, old)) == 1
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "* * * * *",
+        "*/5 0 1,15 * 1-5",
+        "@hourly",
+        "@every 1h30m",
+        "0 0 * JAN SUN",
+        "0 0 * * ?",
+        "TZ=UTC 0,,1 * * * *",
+        "*-9 * * * *",
+    ],
+)
 def test_schedules(schedule: str) -> None:
     check(schedule)
 
@@ -88,6 +112,10 @@ def test_schedules(schedule: str) -> None:
         ("a * * * *", 'failed to parse int from a: strconv.Atoi: parsing "a": invalid syntax'),
         ("*/0 * * * *", "step of range should be a positive number: */0"),
         ("@odd", "unrecognized descriptor: @odd"),
+        ("TZ=Mars/Olympus * * * * *", "provided bad location Mars/Olympus: unknown time zone Mars/Olympus"),
+        ("@every 5", 'failed to parse duration @every 5: time: missing unit in duration "5"'),
+        ("@every 1d", 'failed to parse duration @every 1d: time: unknown unit "d" in duration "1d"'),
+        ("@every soon", 'failed to parse duration @every soon: time: invalid duration "soon"'),
     ],
 )
 def test_odd_schedules(schedule: str, why: str) -> None:
@@ -105,6 +133,23 @@ def test_a_cron_jobs_defaults_and_checks() -> None:
     assert (spec["successfulJobsHistoryLimit"], spec["failedJobsHistoryLimit"]) == (3, 1)
     obj["metadata"]["name"] = "c" * 53
     assert complaints(strategy, obj) == [f'metadata.name: Invalid value: "{"c" * 53}": must be no more than 52 characters']
+
+
+def test_a_cron_jobs_zone_and_selector() -> None:
+    strategy = CronJobStrategy()
+
+    def told(schedule: str, old: str = "", **more: Any) -> list[str]:
+        spec = {"schedule": schedule, "jobTemplate": {"spec": {**job()["spec"], **more.pop("job", {})}}, **more}
+        before = {"metadata": {}, "spec": {**spec, "schedule": old}} if old else None
+        return complaints(strategy, {"kind": "CronJob", "metadata": {"name": "c"}, "spec": spec}, before)
+
+    assert [text.partition(": ")[0] for text in told("TZ=UTC odd")] == ["spec.schedule", "spec.schedule"]
+    (both,) = told("TZ=UTC 0 * * * *", "TZ=UTC 1 * * * *", timeZone="UTC")
+    assert both.endswith("cannot use both timeZone field and TZ or CRON_TZ in schedule")
+    assert [text.rpartition(": ")[2] for text in told("* * * * *", timeZone="LOCAL")][1:] == ["unknown time zone LOCAL"]
+    assert told("* * * * *", job={"selector": {"matchLabels": {"a": "b"}}}) == [
+        'spec.jobTemplate.spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: `selector` will be auto-generated'
+    ]
 
 
 def test_warnings_of_jobs_and_of_their_templates() -> None:

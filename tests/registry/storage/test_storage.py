@@ -9,6 +9,7 @@ from tests.registry.builders import complaints, context, created
 from setpoint.registry.storage.csi_driver import CSIDriverStrategy
 from setpoint.registry.storage.csi_node import CSINodeStrategy
 from setpoint.registry.storage.storage_class import StorageClassStrategy
+from setpoint.registry.storage.volume_attachment import validate_attachment_status
 
 Json = dict[str, Any]
 
@@ -43,3 +44,11 @@ def test_old_labels_of_nodes_are_warned_of() -> None:
 def test_parameters_of_no_size_beyond_the_limit() -> None:
     obj = {"metadata": {"name": "c"}, "provisioner": "p", "parameters": {"a": "x" * (256 * 1024)}}
     assert complaints(StorageClassStrategy(), obj) == ["parameters: Too long: may not be more than 262144 bytes"]
+
+
+def test_what_went_wrong_with_an_attachment() -> None:
+    error = {"message": "x" * 1025, "errorCode": -1}
+    assert list(map(str, validate_attachment_status({"status": {"attachError": error}}, {}))) == [
+        "status.attachError.message: Too long: may not be more than 262144 bytes",
+        "status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive",
+    ]

@@ -366,3 +366,15 @@ def test_columns_are_those_of_a_real_server() -> None:
         ]
         for mine, theirs in zip(ours, columns, strict=True):
             assert {key: mine[key] for key in theirs} == theirs, (group, kind)
+
+
+def test_hosts_beyond_the_third_and_ports_without_a_number() -> None:
+    rules = [{"host": f"{name}.example"} for name in "abc"]
+    ingress = {"metadata": {"name": "i"}, "spec": {"rules": [{}, *rules, {}]}}
+    assert TABLES["networking.k8s.io", "Ingress"].cells(ingress, 0)[2] == "a.example,b.example,c.example + 2 more..."
+    ingress["spec"] = {"rules": [{}, *rules]}
+    assert TABLES["networking.k8s.io", "Ingress"].cells(ingress, 0)[2] == "a.example,b.example,c.example"
+    endpoints = {"metadata": {"name": "e"}, "addressType": "IPv4", "endpoints": [], "ports": [{"name": ""}]}
+    assert TABLES["discovery.k8s.io", "EndpointSlice"].cells(endpoints, 0)[2] == "<unset>"
+    headless = {"metadata": {"name": "e"}, "subsets": [{"addresses": [{"ip": "10.0.0.1"}]}]}
+    assert TABLES["", "Endpoints"].cells(headless, 0)[1] == "10.0.0.1"
