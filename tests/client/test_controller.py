@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 import pytest
 
 from setpoint.api.machinery import status
+from setpoint.api.types.base import convert
+from setpoint.api.types.core_v1 import NAMESPACES, Namespace
+from setpoint.client.client import Client, WatchEvent
 from setpoint.client.controller import Controller, Result, TerminalError
+from setpoint.client.informer import ADDED, DELETED, Informer
 from setpoint.kit.clock import VirtualClock
 
 
@@ -98,3 +103,17 @@ async def test_one_worker_per_key() -> None:
         await clock.advance(0.3)
     assert {cycle.outcome for cycle in controller.trace.cycles()} == {"acted"}
     running.cancel()
+
+
+@pytest.mark.parametrize(("gone", "expected"), [(False, []), (True, ["b"])])
+async def test_a_controller_follows_an_informer(gone: bool, expected: list[str]) -> None:
+    clock = VirtualClock()
+    informer = Informer(cast("Client", None), NAMESPACES, clock)
+    controller: Controller[str, str] = Controller("c", Steps(nothing), clock)
+    controller.follow(informer, gone=gone)
+    for name in ("a", "b"):
+        informer.apply([WatchEvent(ADDED, convert({"metadata": {"name": name}}, Namespace))])
+        assert await controller.queue.get() == name
+        controller.queue.done(name)
+    informer.apply([WatchEvent(DELETED, convert({"metadata": {"name": "b"}}, Namespace))])
+    assert [await controller.queue.get() for _ in range(len(controller.queue))] == expected

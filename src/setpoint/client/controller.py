@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.informer import Informer
+from setpoint.client.objects import key_of
 from setpoint.client.settled import Activity
 from setpoint.client.trace import Cycle, Trace
 from setpoint.client.transport import TransportError
@@ -83,6 +84,17 @@ class Controller(Generic[Observed, Plan]):
 
     def enqueue_after(self, key: str, seconds: float) -> None:
         self.queue.add_after(key, seconds)
+
+    def follow(self, informer: Informer[Any], *, gone: bool = False) -> None:
+        """Enqueue the key of each of its objects that comes or changes; `gone`: of each that goes, too."""
+
+        def changed(_: str, old: Any, new: Any) -> None:
+            if new is not None:
+                self.enqueue(key_of(new))
+            elif gone:
+                self.enqueue(key_of(old))
+
+        informer.on_change(changed)
 
     async def run(self) -> None:
         """Work until cancelled."""

@@ -166,9 +166,5 @@ def new(context: Context) -> Controller[Observed, Plan]:
     reconciler = StatusReconciler(context.client, policies.store)
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=(policies,))
 
-    def changed(_: str, __: ValidatingAdmissionPolicy | None, new: ValidatingAdmissionPolicy | None) -> None:
-        if new is not None:
-            controller.enqueue(new.metadata.name)
-
-    policies.on_change(changed)
+    controller.follow(policies)
     return controller

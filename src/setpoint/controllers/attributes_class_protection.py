@@ -45,10 +45,6 @@ def new(context: Context) -> Controller[Protected, Plan]:
         NAME, reconciler, context.clock, workers=1, informers=(classes, claims, volumes)
     )
 
-    def class_changed(_: str, __: VolumeAttributesClass | None, found: VolumeAttributesClass | None) -> None:
-        if found is not None:
-            controller.enqueue(found.metadata.name)
-
     def claim_changed(_: str, old: PersistentVolumeClaim | None, claim: PersistentVolumeClaim | None) -> None:
         for name in set(of_claim(old) if old is not None else ()) - set(of_claim(claim) if claim is not None else ()):
             controller.enqueue(name)
@@ -57,7 +53,7 @@ def new(context: Context) -> Controller[Protected, Plan]:
         for name in set(of_volume(old) if old is not None else ()) - set(of_volume(volume) if volume is not None else ()):
             controller.enqueue(name)
 
-    classes.on_change(class_changed)
+    controller.follow(classes)
     claims.on_change(claim_changed)
     volumes.on_change(volume_changed)
     return controller

@@ -80,10 +80,6 @@ def new(context: Context) -> Controller[Observed, Plan]:
     reconciler = DanglingReconciler(context.client, context.clock, schemas.store, levels.store)
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=(schemas, levels))
 
-    def schema_changed(_: str, __: FlowSchema | None, schema: FlowSchema | None) -> None:
-        if schema is not None:
-            controller.enqueue(schema.metadata.name)
-
     def level_changed(_: str, old: PriorityLevelConfiguration | None, level: PriorityLevelConfiguration | None) -> None:
         one = level or old
         if one is None or (old is not None and level is not None):
@@ -92,6 +88,6 @@ def new(context: Context) -> Controller[Observed, Plan]:
             if _level(schema) == one.metadata.name:
                 controller.enqueue(schema.metadata.name)
 
-    schemas.on_change(schema_changed)
+    controller.follow(schemas)
     levels.on_change(level_changed)
     return controller

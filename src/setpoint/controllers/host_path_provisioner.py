@@ -17,24 +17,22 @@ from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import (
-    PERSISTENTVOLUMECLAIMS,
     PERSISTENTVOLUMES,
     PersistentVolume,
     PersistentVolumeClaim,
 )
-from setpoint.api.types.storage_v1 import STORAGECLASSES, StorageClass
+from setpoint.api.types.storage_v1 import StorageClass
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
 from setpoint.client.events import EventRecorder
 from setpoint.client.objects import key, key_of
 from setpoint.client.store import Store
 from setpoint.controllers.component import Context, Several
-from setpoint.controllers.persistent_volume.matching import class_of
+from setpoint.controllers.persistent_volume.caches import VolumeInformers, claim_reference, volume_informers
+from setpoint.controllers.persistent_volume.matching import SELECTED_NODE, STORAGE_PROVISIONER, class_of
 
 NAME = "host-path-provisioner"
 PROVISIONER = "setpoint/host-path"
-_SELECTED_NODE = "volume.kubernetes.io/selected-node"
-_ASKED = ("volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner")
 _PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 _HOSTNAME = "kubernetes.io/hostname"
 _MODES = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
@@ -64,7 +62,7 @@ def volume_name(claim: PersistentVolumeClaim) -> str:
 def is_asked(claim: PersistentVolumeClaim) -> bool:
     """Whether the claim waits for a volume from here."""
     annotations = claim.metadata.annotations or {}
-    asked = any(annotations.get(name) == PROVISIONER for name in _ASKED)
+    asked = any(annotations.get(name) == PROVISIONER for name in STORAGE_PROVISIONER)
     return asked and not claim.spec.volume_name and not claim.metadata.deletion_timestamp
 
 
@@ -73,7 +71,7 @@ def diff(observed: Observed) -> Plan | None:
     claim, storage_class = observed.claim, observed.storage_class
     if not is_asked(claim) or observed.made is not None or storage_class is None or storage_class.provisioner != PROVISIONER:
         return None
-    node = (claim.metadata.annotations or {}).get(_SELECTED_NODE, "")
+    node = (claim.metadata.annotations or {}).get(SELECTED_NODE, "")
     if not node and storage_class.volume_binding_mode == "WaitForFirstConsumer":
         return None
     return Plan(claim, storage_class, node, _refusal(claim, node))
@@ -95,15 +93,6 @@ def _refusal(claim: PersistentVolumeClaim, node: str) -> str:
 def body(plan: Plan, path: Path) -> dict[str, Any]:
     """The volume for the claim of a plan, in the directory `path`."""
     claim, storage_class = plan.claim, plan.storage_class
-    meta = claim.metadata
-    reference = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "namespace": meta.namespace,
-        "name": meta.name,
-        "uid": meta.uid,
-        "resourceVersion": meta.resource_version,
-    }
     on_node = {"matchExpressions": [{"key": _HOSTNAME, "operator": "In", "values": [plan.node]}]}
     spec: dict[str, Any] = {
         "capacity": {"storage": (claim.spec.resources.requests or {}).get("storage", "0")},
@@ -112,7 +101,7 @@ def body(plan: Plan, path: Path) -> dict[str, Any]:
         "storageClassName": class_of(claim),
         "volumeMode": "Filesystem",
         "hostPath": {"path": str(path), "type": "DirectoryOrCreate"},
-        "claimRef": reference,
+        "claimRef": claim_reference(claim),
         "nodeAffinity": {"required": {"nodeSelectorTerms": [on_node]}},
     }
     if storage_class.mount_options:
@@ -123,27 +112,17 @@ def body(plan: Plan, path: Path) -> dict[str, Any]:
 class ClaimReconciler:
     """Keys are claims."""
 
-    def __init__(
-        self,
-        client: ClientProtocol,
-        claims: Store[PersistentVolumeClaim],
-        volumes: Store[PersistentVolume],
-        classes: Store[StorageClass],
-        recorder: EventRecorder,
-        root: Path,
-    ) -> None:
+    def __init__(self, client: ClientProtocol, known: VolumeInformers, recorder: EventRecorder, root: Path) -> None:
         self._client = client
-        self._claims = claims
-        self._volumes = volumes
-        self._classes = classes
+        self._known = known
         self._recorder = recorder
         self._root = root
 
     def observe(self, name: str) -> Observed | None:
-        claim = self._claims.get(name)
+        claim = self._known.claims.store.get(name)
         if claim is None:
             return None
-        return Observed(claim, self._classes.get(class_of(claim)), self._volumes.get(volume_name(claim)))
+        return Observed(claim, self._known.class_of(claim), self._known.volumes.store.get(volume_name(claim)))
 
     def diff(self, observed: Observed) -> Plan | None:
         return diff(observed)
@@ -214,18 +193,21 @@ def new(context: Context) -> Several:
     root = context.settings.volumes
     if root is None:  # as long as it is in the table, somebody has said where
         raise ValueError("no directory for volumes")
-    claims, volumes = context.informers.of(PERSISTENTVOLUMECLAIMS), context.informers.of(PERSISTENTVOLUMES)
-    classes = context.informers.of(STORAGECLASSES)
+    known = volume_informers(context.informers)
     recorder = context.recorder(NAME)
     making: Controller[Observed, Plan] = Controller(
         "provisioning",
-        ClaimReconciler(context.client, claims.store, volumes.store, classes.store, recorder, root),
+        ClaimReconciler(context.client, known, recorder, root),
         context.clock,
         workers=1,
-        informers=(claims, volumes, classes),
+        informers=known.all(),
     )
     removing: Controller[PersistentVolume, PersistentVolume] = Controller(
-        "removing", VolumeReconciler(context.client, volumes.store, root), context.clock, workers=1, informers=(volumes,)
+        "removing",
+        VolumeReconciler(context.client, known.volumes.store, root),
+        context.clock,
+        workers=1,
+        informers=(known.volumes,),
     )
 
     def claim_changed(_: str, __: PersistentVolumeClaim | None, claim: PersistentVolumeClaim | None) -> None:
@@ -238,6 +220,6 @@ def new(context: Context) -> Several:
         elif volume is None and old is not None and old.spec.claim_ref is not None:
             making.enqueue(key(old.spec.claim_ref.namespace, old.spec.claim_ref.name))
 
-    claims.on_change(claim_changed)
-    volumes.on_change(volume_changed)
+    known.claims.on_change(claim_changed)
+    known.volumes.on_change(volume_changed)
     return Several(NAME, (making, removing))

@@ -9,7 +9,6 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import SECRETS, Secret
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
-from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.controllers.component import Context
 from setpoint.kit.clock import Clock
@@ -61,9 +60,5 @@ def new(context: Context) -> Controller[Secret, Plan]:
     reconciler = TokenCleaner(context.client, context.clock, secrets.store)
     controller: Controller[Secret, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=(secrets,))
 
-    def changed(_: str, __: Secret | None, secret: Secret | None) -> None:
-        if secret is not None:
-            controller.enqueue(key_of(secret))
-
-    secrets.on_change(changed)
+    controller.follow(secrets)
     return controller

@@ -16,7 +16,6 @@ from setpoint.api.types.core_v1 import NODES as NODE_OBJECTS
 from setpoint.api.types.core_v1 import Node
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
-from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.controllers.certificates.requests import CLIENT_SIGNER, REQUESTS, SERVING_SIGNER, Signer, complaint, has, pem_of
 from setpoint.controllers.component import Context
@@ -129,9 +128,5 @@ def new(context: Context) -> Controller[Observed, Plan] | None:
     reconciler = ApprovingReconciler(context.client, requests.store, nodes.store, signer)
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=(requests, nodes))
 
-    def changed(_: str, __: CertificateSigningRequest | None, new: CertificateSigningRequest | None) -> None:
-        if new is not None:
-            controller.enqueue(key_of(new))
-
-    requests.on_change(changed)
+    controller.follow(requests)
     return controller

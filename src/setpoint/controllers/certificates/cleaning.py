@@ -13,7 +13,6 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.certificates_v1 import CERTIFICATESIGNINGREQUESTS, CertificateSigningRequest
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
-from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.controllers.certificates.requests import Signer
 from setpoint.controllers.component import Context
@@ -86,9 +85,5 @@ def new(context: Context) -> Controller[CertificateSigningRequest, Plan]:
         NAME, reconciler, context.clock, workers=1, informers=(requests,)
     )
 
-    def changed(_: str, __: CertificateSigningRequest | None, new: CertificateSigningRequest | None) -> None:
-        if new is not None:
-            controller.enqueue(key_of(new))
-
-    requests.on_change(changed)
+    controller.follow(requests)
     return controller

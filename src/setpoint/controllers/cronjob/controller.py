@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from setpoint.api.types import batch_v1
 from setpoint.client.controller import Controller
-from setpoint.client.objects import key, key_of
+from setpoint.client.objects import key
 from setpoint.client.owners import controller_of
 from setpoint.controllers.claims import BY_CONTROLLER, by_controller
 from setpoint.controllers.component import Context
@@ -22,17 +22,12 @@ def new(context: Context) -> Controller[Observed, Plan]:
     reconciler = CronJobReconciler(context.client, context.clock, cron_jobs.store, jobs.store, context.recorder(NAME))
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, informers=(cron_jobs, jobs))
 
-    def cron_job_changed(_: str, old: batch_v1.CronJob | None, new: batch_v1.CronJob | None) -> None:
-        changed = new if new is not None else old
-        if changed is not None:
-            controller.enqueue(key_of(changed))
-
     def job_changed(_: str, old: batch_v1.Job | None, new: batch_v1.Job | None) -> None:
         for job in (old, new):
             ref = controller_of(job.metadata) if job is not None else None
             if job is not None and ref is not None and ref.kind == batch_v1.CRONJOBS.kind:
                 controller.enqueue(key(job.metadata.namespace, ref.name))
 
-    cron_jobs.on_change(cron_job_changed)
+    controller.follow(cron_jobs, gone=True)
     jobs.on_change(job_changed)
     return controller

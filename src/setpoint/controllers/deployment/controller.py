@@ -35,7 +35,7 @@ def new(
         NAME, reconciler, clock, workers=workers, informers=(deployments, replica_sets, pods)
     )
     handlers = Handlers(controller, deployments.store, replica_sets.store)
-    deployments.on_change(handlers.deployment_changed)
+    controller.follow(deployments, gone=True)
     replica_sets.on_change(handlers.replica_set_changed)
     pods.on_change(handlers.pod_changed)
     return controller
@@ -53,9 +53,6 @@ class Handlers:
         self._controller = controller
         self._deployments = deployments
         self._replica_sets = replica_sets
-
-    def deployment_changed(self, kind: str, old: apps_v1.Deployment | None, new: apps_v1.Deployment | None) -> None:
-        self._controller.enqueue(key_of(new if new is not None else old))
 
     def replica_set_changed(self, kind: str, old: apps_v1.ReplicaSet | None, new: apps_v1.ReplicaSet | None) -> None:
         for each in (old, new):

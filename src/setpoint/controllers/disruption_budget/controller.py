@@ -121,10 +121,6 @@ def new(context: Context) -> Controller[Observed, Plan]:
     informers: list[Informer[Any]] = [budgets, pods, *scales.informers.values()]
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=informers)
 
-    def budget_changed(_: str, __: PodDisruptionBudget | None, changed: PodDisruptionBudget | None) -> None:
-        if changed is not None:
-            controller.enqueue(key_of(changed))
-
     def pod_changed(_: str, old: Pod | None, changed: Pod | None) -> None:
         if not len(budgets.store):
             return
@@ -134,6 +130,6 @@ def new(context: Context) -> Controller[Observed, Plan]:
             if selector is not None and any(matches(selector, pod) for pod in present):
                 controller.enqueue(key_of(budget))
 
-    budgets.on_change(budget_changed)
+    controller.follow(budgets)
     pods.on_change(pod_changed)
     return controller

@@ -5,30 +5,19 @@ from __future__ import annotations
 from setpoint.api.types import core_v1, discovery_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
-from setpoint.client.informer import Informer, any_of
-from setpoint.client.objects import key, key_of
+from setpoint.client.informer import any_of
 from setpoint.client.store import Store
 from setpoint.controllers.component import Context
 from setpoint.controllers.endpoint_slice import diff as decision
 from setpoint.controllers.endpoint_slice import selection, writing
-from setpoint.controllers.endpoint_slice.diff import MANAGED_BY, OURS, SERVICE_NAME, ZONE, Observed, Plan
+from setpoint.controllers.endpoint_slice.diff import OURS, ZONE, Observed, Plan
+from setpoint.controllers.endpoint_slice.own_slices import OwnSlices
 from setpoint.controllers.endpoint_slice.service_pods import ServicePods
 from setpoint.controllers.node_lifecycle.monitor import BY_NODE
 from setpoint.controllers.node_lifecycle.pods import by_node
 from setpoint.kit.clock import rfc3339
 
 NAME = "endpointslice-controller"
-BY_SERVICE = "service"
-
-
-def by_service(each: discovery_v1.EndpointSlice) -> tuple[str, ...]:
-    """Index function for BY_SERVICE: manager, namespace and name of the Service."""
-    labels, meta = each.metadata.labels, each.metadata
-    return (index_of(labels.get(MANAGED_BY, ""), key(meta.namespace, labels.get(SERVICE_NAME, ""))),)
-
-
-def index_of(manager: str, service: str) -> str:
-    return f"{manager} {service}"
 
 
 class SliceReconciler:
@@ -40,33 +29,30 @@ class SliceReconciler:
         services: Store[core_v1.Service],
         pods: Store[core_v1.Pod],
         nodes: Store[core_v1.Node],
-        slices: Informer[discovery_v1.EndpointSlice],
+        slices: OwnSlices,
     ) -> None:
         self._client = client
         self._services = services
         self._pods = pods
         self._nodes = nodes
-        self._slices = slices.store
-        self._written = writing.Written(slices)
+        self._slices = slices
         self._triggers = selection.Triggers()
 
     def observe(self, key: str) -> Observed | None:
         service = self._services.get(key)
         if service is None:
             self._triggers.forget(key)
-            self._written.forget(key)
+            self._slices.forget(key)
             return None  # its slices go with it
         if service.spec.type == "ExternalName" or not service.spec.selector:
             return None
-        if self._written.is_behind(key):
+        if self._slices.is_behind(key):
             return Observed(service, (), (), {}, None, behind=True)
         pods = [pod for pod in self._pods.list(service.metadata.namespace) if selection.selects(service, pod)]
         names = {pod.spec.node_name for pod in pods}
         nodes = {name: node for name in names if (node := self._nodes.get(name)) is not None}
         zones = {name: node.metadata.labels.get(ZONE, "") for name, node in nodes.items()}
-        slices = self._slices.by_index(BY_SERVICE, index_of(OURS, key))
-        own = [each for each in slices if not each.metadata.deletion_timestamp]
-        return Observed(service, pods, own, zones, self._triggers.changed(key, service, pods))
+        return Observed(service, pods, self._slices.of(key), zones, self._triggers.changed(key, service, pods))
 
     def diff(self, observed: Observed) -> Plan | None:
         return decision.diff(observed)
@@ -76,8 +62,7 @@ class SliceReconciler:
             return Result(requeue_after=1.0)
         annotations = {} if plan.trigger is None else {selection.TRIGGER: rfc3339(plan.trigger)}
         owner = writing.Owner(plan.service, core_v1.SERVICES, plan.labels, annotations)
-        newest = await writing.write(self._client, owner, plan.write, plan.delete)
-        self._written.note(key_of(plan.service), newest)
+        await self._slices.write(self._client, owner, plan.write, plan.delete)
         return None
 
 
@@ -87,19 +72,14 @@ def new(context: Context) -> Controller[Observed, Plan]:
     pods = context.informers.of(core_v1.PODS)
     nodes = context.informers.of(core_v1.NODES)
     slices = context.informers.of(discovery_v1.ENDPOINTSLICES)
-    slices.add_index(BY_SERVICE, by_service)
+    own = OwnSlices(slices, OURS)
     pods.add_index(BY_NODE, by_node)
     stores = (services.store, pods.store, nodes.store)
-    reconciler = SliceReconciler(context.client, *stores, slices)
+    reconciler = SliceReconciler(context.client, *stores, own)
     controller: Controller[Observed, Plan] = Controller(
         NAME, reconciler, context.clock, informers=(services, pods, nodes, slices)
     )
     behind = ServicePods(services.store, controller.enqueue)
-
-    def slice_changed(_: str, old: discovery_v1.EndpointSlice | None, new: discovery_v1.EndpointSlice | None) -> None:
-        for each in (old, new):
-            if each is not None and each.metadata.labels.get(MANAGED_BY) == OURS:
-                controller.enqueue(key(each.metadata.namespace, each.metadata.labels.get(SERVICE_NAME, "")))
 
     def node_changed(_: str, old: core_v1.Node | None, new: core_v1.Node | None) -> None:
         """The Services of its pods: they may have waited for it, or tell their zone."""
@@ -108,8 +88,8 @@ def new(context: Context) -> Controller[Observed, Plan]:
             for pod in pods.store.by_index(BY_NODE, any_of(old, new).metadata.name):
                 behind.pod_changed("", None, pod)
 
-    services.on_change(behind.service_changed)
+    controller.follow(services, gone=True)
     pods.on_change(behind.pod_changed)
-    slices.on_change(slice_changed)
+    own.follow(controller.enqueue)
     nodes.on_change(node_changed)
     return controller

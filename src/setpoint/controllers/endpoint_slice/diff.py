@@ -10,11 +10,10 @@ from msgspec import Struct
 from setpoint.api.types import core_v1, discovery_v1
 from setpoint.controllers.endpoint_slice import selection
 from setpoint.controllers.endpoint_slice.hashing import slice_port_hash
+from setpoint.controllers.endpoint_slice.own_slices import MANAGED_BY, SERVICE_NAME
 from setpoint.controllers.endpoint_slice.packing import Draft, Packed, Ports, Slice, pack, with_placeholder
 from setpoint.controllers.owned_pods.state import is_ready
 
-SERVICE_NAME = "kubernetes.io/service-name"
-MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 OURS = "endpointslice-controller.k8s.io"
 ZONE = "topology.kubernetes.io/zone"
 _NEAR = {"PreferClose", "PreferSameZone", "PreferSameNode"}

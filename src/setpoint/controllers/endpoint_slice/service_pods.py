@@ -1,4 +1,4 @@
-"""Which changes of Services and pods concern which Service."""
+"""Which changes of pods concern which Service."""
 
 from __future__ import annotations
 
@@ -11,16 +11,11 @@ from setpoint.controllers.endpoint_slice import selection
 
 
 class ServicePods:
-    """Handlers that enqueue the keys of Services."""
+    """A handler that enqueues the keys of Services."""
 
     def __init__(self, services: Store[core_v1.Service], enqueue: Callable[[str], None]) -> None:
         self._services = services
         self._enqueue = enqueue
-
-    def service_changed(self, _: str, old: core_v1.Service | None, new: core_v1.Service | None) -> None:
-        changed = new if new is not None else old
-        if changed is not None:
-            self._enqueue(key_of(changed))
 
     def pod_changed(self, _: str, old: core_v1.Pod | None, new: core_v1.Pod | None) -> None:
         """The Services that select it now or selected it before. Most changes of a pod's status are nobody's business."""

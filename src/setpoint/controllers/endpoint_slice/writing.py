@@ -12,33 +12,10 @@ from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import discovery_v1
 from setpoint.client.client import ClientProtocol
-from setpoint.client.informer import Informer
 from setpoint.client.owners import controller_reference
 from setpoint.controllers.endpoint_slice.packing import Draft, Slice
 from setpoint.controllers.freshness import version
 from setpoint.controllers.refusals import is_namespace_terminating
-
-
-class Written:
-    """By owner, what a cache must know before it is planned from again: a slice that it misses would be made twice."""
-
-    def __init__(self, informer: Informer[Slice]) -> None:
-        self._informer = informer
-        self._versions: dict[str, int] = {}
-
-    def note(self, key: str, newest: int) -> None:
-        if newest:
-            self._versions[key] = newest
-
-    def is_behind(self, key: str) -> bool:
-        """Whether the cache has not come so far."""
-        if version(self._informer.resource_version) < self._versions.get(key, 0):
-            return True
-        self._versions.pop(key, None)
-        return False
-
-    def forget(self, key: str) -> None:
-        self._versions.pop(key, None)
 
 
 class Owner(Struct, frozen=True):

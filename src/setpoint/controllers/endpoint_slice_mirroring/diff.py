@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from setpoint.api.types import core_v1, discovery_v1
 from setpoint.controllers.endpoint_slice import selection
-from setpoint.controllers.endpoint_slice.diff import MANAGED_BY, SERVICE_NAME
 from setpoint.controllers.endpoint_slice.hashing import slice_port_hash
+from setpoint.controllers.endpoint_slice.own_slices import MANAGED_BY, SERVICE_NAME
 from setpoint.controllers.endpoint_slice.packing import Draft, Ports, Slice, pack
 
 OURS = "endpointslicemirroring-controller.k8s.io"

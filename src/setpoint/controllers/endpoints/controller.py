@@ -184,18 +184,12 @@ def new(context: Context) -> Controller[Observed, Plan]:
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, informers=(services, pods, endpoints))
     behind = ServicePods(services.store, controller.enqueue)
 
-    def endpoints_changed(_: str, old: core_v1.Endpoints | None, new: core_v1.Endpoints | None) -> None:
-        """What somebody deletes or changes comes back; what was left of a Service that is gone goes."""
-        changed = new if new is not None else old
-        if changed is not None:
-            controller.enqueue(key_of(changed))
-
     def service_changed(_: str, old: core_v1.Service | None, new: core_v1.Service | None) -> None:
         if new is None and old is not None:
             reconciler.service_deleted(key_of(old))
 
     services.on_change(service_changed)
-    services.on_change(behind.service_changed)
+    controller.follow(services, gone=True)
     pods.on_change(behind.pod_changed)
-    endpoints.on_change(endpoints_changed)
+    controller.follow(endpoints, gone=True)  # what is deleted or changed comes back; what a Service left behind goes
     return controller

@@ -17,12 +17,15 @@ from setpoint.api.types.storage_v1 import StorageClass
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
 from setpoint.client.events import EventRecorder
-from setpoint.client.store import Store
 from setpoint.controllers.persistent_volume import matching
-from setpoint.controllers.persistent_volume.matching import BIND_COMPLETED, BOUND_BY_CONTROLLER
+from setpoint.controllers.persistent_volume.caches import VolumeInformers, claim_reference
+from setpoint.controllers.persistent_volume.matching import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    STORAGE_PROVISIONER,
+)
 
-_SELECTED_NODE = "volume.kubernetes.io/selected-node"
-_PROVISIONER = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
 _EXTERNAL = (
     "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system administrator."
     " If volume creation is delayed, please verify that the provisioner is running and correctly registered."
@@ -115,7 +118,7 @@ def _unbound(observed: Observed) -> Plan:
     volume = matching.find(claim, observed.volumes, reserved_only=waits)
     if volume is not None:
         return Plan(claim, volume)
-    if waits and _SELECTED_NODE not in (claim.metadata.annotations or {}):
+    if waits and SELECTED_NODE not in (claim.metadata.annotations or {}):
         message = "waiting for first consumer to be created before binding"
         return Plan(claim, phase="Pending", event=("Normal", "WaitForFirstConsumer", message))
     name = matching.class_of(claim)
@@ -136,25 +139,14 @@ def _unbound(observed: Observed) -> Plan:
 class ClaimReconciler:
     """Keys are claims."""
 
-    def __init__(
-        self,
-        client: ClientProtocol,
-        claims: Store[PersistentVolumeClaim],
-        volumes: Store[PersistentVolume],
-        classes: Store[StorageClass],
-        recorder: EventRecorder,
-    ) -> None:
+    def __init__(self, client: ClientProtocol, known: VolumeInformers, recorder: EventRecorder) -> None:
         self._client = client
-        self._claims = claims
-        self._volumes = volumes
-        self._classes = classes
+        self._known = known
         self._recorder = recorder
 
     def observe(self, key: str) -> Observed | None:
-        claim = self._claims.get(key)
-        if claim is None:
-            return None
-        return Observed(claim, self._volumes.list(), self._classes.get(matching.class_of(claim)))
+        claim = self._known.claims.store.get(key)
+        return None if claim is None else Observed(claim, self._known.volumes.store.list(), self._known.class_of(claim))
 
     def diff(self, observed: Observed) -> Plan | None:
         return diff(observed)
@@ -165,8 +157,8 @@ class ClaimReconciler:
             await self._bind(claim, plan.volume)
         elif plan.phase != claim.status.phase:
             await self._patch_claim(claim, {"status": {"phase": plan.phase}}, subresource="status")
-        if plan.provisioner and _PROVISIONER[1] not in (claim.metadata.annotations or {}):
-            annotations = dict.fromkeys(_PROVISIONER, plan.provisioner)
+        if plan.provisioner and STORAGE_PROVISIONER[1] not in (claim.metadata.annotations or {}):
+            annotations = dict.fromkeys(STORAGE_PROVISIONER, plan.provisioner)
             await self._patch_claim(claim, {"metadata": {"annotations": annotations}})
         if plan.event is not None:
             self._recorder.event(claim, *plan.event)
@@ -202,15 +194,7 @@ def _volume_patch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> dic
     metadata: dict[str, Any] = {"resourceVersion": volume.metadata.resource_version}
     if ref is None:
         metadata["annotations"] = {BOUND_BY_CONTROLLER: "yes"}
-    reference = {
-        "apiVersion": PERSISTENTVOLUMECLAIMS.api_version,
-        "kind": PERSISTENTVOLUMECLAIMS.kind,
-        "namespace": claim.metadata.namespace,
-        "name": claim.metadata.name,
-        "uid": claim.metadata.uid,
-        "resourceVersion": claim.metadata.resource_version,
-    }
-    return {"metadata": metadata, "spec": {"claimRef": reference}}
+    return {"metadata": metadata, "spec": {"claimRef": claim_reference(claim)}}
 
 
 def _claim_patch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> dict[str, Any] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from setpoint.api.types.core_v1 import (
     PERSISTENTVOLUMECLAIMS,
     PERSISTENTVOLUMES,
@@ -12,11 +10,12 @@ from setpoint.api.types.core_v1 import (
     PersistentVolumeClaim,
     Pod,
 )
-from setpoint.api.types.storage_v1 import STORAGECLASSES, StorageClass
+from setpoint.api.types.storage_v1 import StorageClass
 from setpoint.client.controller import Controller
 from setpoint.client.objects import key, key_of
 from setpoint.controllers.component import Context, Several
 from setpoint.controllers.persistent_volume import binding, volumes
+from setpoint.controllers.persistent_volume.caches import volume_informers
 from setpoint.controllers.persistent_volume.matching import class_of
 from setpoint.controllers.persistent_volume.protection import (
     BY_CLAIM,
@@ -37,28 +36,26 @@ _RECORDER = "persistentvolume-controller"
 
 def new(context: Context) -> Several:
     """The binder: one queue of claims, one of volumes, a worker each."""
-    all_claims = context.informers.of(PERSISTENTVOLUMECLAIMS)
-    all_volumes = context.informers.of(PERSISTENTVOLUMES)
-    classes = context.informers.of(STORAGECLASSES)
+    known = volume_informers(context.informers)
     recorder = context.recorder(_RECORDER)
     claims: Controller[binding.Observed, binding.Plan] = Controller(
         "claims",
-        binding.ClaimReconciler(context.client, all_claims.store, all_volumes.store, classes.store, recorder),
+        binding.ClaimReconciler(context.client, known, recorder),
         context.clock,
         workers=1,
-        informers=(all_claims, all_volumes, classes),
+        informers=known.all(),
     )
     bound: Controller[volumes.Observed, volumes.Plan] = Controller(
         "volumes",
-        volumes.VolumeReconciler(context.client, all_volumes.store, all_claims.store, recorder),
+        volumes.VolumeReconciler(context.client, known.volumes.store, known.claims.store, recorder),
         context.clock,
         workers=1,
-        informers=(all_claims, all_volumes),
+        informers=(known.claims, known.volumes),
     )
 
     def waiting(name: str) -> None:
         """Claims of a class that have no volume yet."""
-        for claim in all_claims.store.list():
+        for claim in known.claims.store.list():
             if claim.status.phase == "Pending" and class_of(claim) == name:
                 claims.enqueue(key_of(claim))
 
@@ -84,9 +81,9 @@ def new(context: Context) -> Several:
         if changed is not None:
             waiting(changed.metadata.name)
 
-    all_claims.on_change(claim_changed)
-    all_volumes.on_change(volume_changed)
-    classes.on_change(class_changed)
+    known.claims.on_change(claim_changed)
+    known.volumes.on_change(volume_changed)
+    known.classes.on_change(class_changed)
     return Several(NAME, (claims, bound))
 
 
@@ -108,7 +105,7 @@ def new_claim_protection(context: Context) -> Controller[Protected, Plan]:
             for name in claims_of(old):
                 controller.enqueue(name)
 
-    claims.on_change(_enqueuing(controller))
+    controller.follow(claims)
     pods.on_change(pod_changed)
     return controller
 
@@ -124,13 +121,5 @@ def new_volume_protection(context: Context) -> Controller[Protected, Plan]:
     controller: Controller[Protected, Plan] = Controller(
         VOLUME_PROTECTION, reconciler, context.clock, workers=1, informers=(volumes,)
     )
-    volumes.on_change(_enqueuing(controller))
+    controller.follow(volumes)
     return controller
-
-
-def _enqueuing(controller: Controller[Any, Any]) -> Any:
-    def changed(_: str, __: Any, obj: Any) -> None:
-        if obj is not None:
-            controller.enqueue(key_of(obj))
-
-    return changed

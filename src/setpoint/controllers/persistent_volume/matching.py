@@ -10,6 +10,9 @@ from setpoint.controllers.claims import matches, selector_of
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+#: who is asked for a volume, first as it was called before
+STORAGE_PROVISIONER = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
 

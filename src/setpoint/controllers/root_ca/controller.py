@@ -86,15 +86,11 @@ def new(context: Context) -> Controller[Observed, Plan]:
         NAME, reconciler, context.clock, workers=1, informers=(namespaces, config_maps)
     )
 
-    def namespace_changed(_: str, __: Namespace | None, changed: Namespace | None) -> None:
-        if changed is not None:
-            controller.enqueue(changed.metadata.name)
-
     def config_map_changed(_: str, old: ConfigMap | None, changed: ConfigMap | None) -> None:
         touched = changed if changed is not None else old
         if touched is not None:
             controller.enqueue(touched.metadata.namespace)
 
-    namespaces.on_change(namespace_changed)
+    controller.follow(namespaces)
     config_maps.on_change(config_map_changed)
     return controller

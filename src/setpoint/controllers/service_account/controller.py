@@ -59,14 +59,10 @@ def new(context: Context) -> Controller[Observed, str]:
         NAME, reconciler, context.clock, workers=1, informers=(namespaces, accounts)
     )
 
-    def namespace_changed(_: str, __: Namespace | None, changed: Namespace | None) -> None:
-        if changed is not None:
-            controller.enqueue(changed.metadata.name)
-
     def account_changed(_: str, old: ServiceAccount | None, changed: ServiceAccount | None) -> None:
         if changed is None and old is not None:
             controller.enqueue(old.metadata.namespace)
 
-    namespaces.on_change(namespace_changed)
+    controller.follow(namespaces)
     accounts.on_change(account_changed)
     return controller

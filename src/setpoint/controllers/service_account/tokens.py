@@ -137,10 +137,6 @@ def new(context: Context) -> Controller[Observed, Plan] | None:
     reconciler = TokenReconciler(context.client, secrets.store, accounts.store, sign, context.settings.cluster_ca)
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=(secrets, accounts))
 
-    def secret_changed(_: str, __: Secret | None, secret: Secret | None) -> None:
-        if secret is not None:
-            controller.enqueue(key_of(secret))
-
     def account_changed(_: str, old: ServiceAccount | None, account: ServiceAccount | None) -> None:
         which = account if old is None else old if account is None else None
         if which is not None:
@@ -149,6 +145,6 @@ def new(context: Context) -> Controller[Observed, Plan] | None:
                 if secret is not None and key(secret.metadata.namespace, _account_name(secret)) == key_of(which):
                     controller.enqueue(name)
 
-    secrets.on_change(secret_changed)
+    controller.follow(secrets)
     accounts.on_change(account_changed)
     return controller
