@@ -16,8 +16,8 @@ def test_conditions_are_complete_and_each_type_stands_once() -> None:
         'c[1].type: Duplicate value: "Ready"',
         "c[1].observedGeneration: Invalid value: -1: must be greater than or equal to zero",
         (
-            'c[1].reason: Invalid value: "not so": a condition reason must start with alphabetic character, optionally followed by'
-            " a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
+            'c[1].reason: Invalid value: "not so": a condition reason must start with alphabetic character, optionally followed'
+            " by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
         ),
         'c[2].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"',
         "c[2].lastTransitionTime: Required value: must be set",
