@@ -1,8 +1,13 @@
-"""A small KMS v2 plugin at a Unix socket: its keys are random and live as long as it does."""
+"""A small KMS v2 plugin at a Unix socket: its keys are random and live as long as it does.
+
+python -m tests.storage.encryption.kms_server SOCKET
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -91,3 +96,12 @@ async def served(keys: Keys, socket: Path) -> AsyncIterator[Any]:
         yield server
     finally:
         await server.stop(0)
+
+
+async def _for_ever() -> None:
+    async with served(Keys(), Path(sys.argv[1])) as server:
+        await server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    asyncio.run(_for_ever())

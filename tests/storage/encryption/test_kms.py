@@ -15,6 +15,7 @@ from tests.storage.encryption.kms_server import Keys, served
 from tests.storage.encryption.test_encryption import SECRET, on_disk, opened, saying
 
 from setpoint.kit.clock import RealClock, VirtualClock
+from setpoint.kit.tasks import Tasks
 from setpoint.storage.encryption import kms_messages as messages
 from setpoint.storage.encryption.configuration import Rule
 from setpoint.storage.encryption.envelope import WRITE_SECONDS, Envelope
@@ -220,6 +221,23 @@ async def test_a_changed_configuration_is_taken_when_its_plugin_answers(keys: Ke
     values.forget("secrets/d/a")
     await values.take(rules(Envelope("new", Keys())), clock, 0)
     assert values.seal("secrets/d/a", SECRET, b"p").startswith(b"k8s:enc:kms:v2:new:")
+
+
+async def test_plugins_are_looked_after(keys: Keys) -> None:
+    values, clock = Values(rules(Envelope("k", keys))), VirtualClock()
+    await values.prime(clock, 0)
+    async with Tasks("test") as tasks:
+        tasks.start("keep", values.keep(clock))
+        keys.away = "gone"
+        await clock.advance(21)
+        assert values.trouble.endswith("error: gone")
+        keys.away = ""
+        await clock.advance(4)  # one that is not well is asked again soon
+        assert values.trouble == ""
+        keys.asked.clear()
+        await clock.advance(100)
+        assert keys.asked == ["status"] * 5
+        tasks.stop()
 
 
 # ---- the wire

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 import pytest
+from tests.storage.encryption.kms_server import Keys
 
 from setpoint.kit.clock import RealClock
 from setpoint.storage.backends.etcd.connection import Connection
 from setpoint.storage.backends.etcd.store import etcd_store
 from setpoint.storage.encryption.configuration import Rule
+from setpoint.storage.encryption.envelope import Envelope
 from setpoint.storage.encryption.transformers import AESGCM, Identity
 from setpoint.storage.encryption.values import Values
 from setpoint.storage.protocol import Conflict, Encode, Encoded
@@ -79,3 +82,32 @@ async def test_plain_secrets_are_sealed_when_they_are_written_again(one: Etcd, r
     assert not after.outdated("secrets/d/a")
     assert SECRET not in await raw(one, root, "secrets/d/a")
     await after.close()
+
+
+async def test_servers_that_share_a_key_manager_read_each_others_secrets(one: Etcd, root: str) -> None:
+    """Each has a seed of its own, and learns the other's when it needs it: by the watch, by a conflict, by what is removed."""
+    keys, clock = Keys(), RealClock()
+    stores = []
+    for _ in range(2):
+        sealed = Values([Rule(("secrets",), (Envelope("k", keys),))])
+        await sealed.prime(clock, 0)
+        stores.append(etcd_store(one.members(root), clock, values=sealed))
+    first, second = stores
+    await first.open()
+    await second.open()
+    made = await first.create("secrets/d/a", saying(SECRET))
+    assert (await raw(one, root, "secrets/d/a")).startswith(b"k8s:enc:kms:v2:k:")
+    assert await second.wait_for(made.revision, 5)
+    assert SECRET in (await second.get("secrets/d/a")).value
+    changed = await second.update("secrets/d/a", saying(b"other " + SECRET), expect=made.revision)
+    with pytest.raises(Conflict) as conflict:
+        await first.update("secrets/d/a", saying(b"late"), expect=made.revision)
+    assert conflict.value.current.revision == changed.revision
+    assert b"other " + SECRET in conflict.value.current.value
+    keys.away = "gone"
+    with pytest.raises(ValueError, match="gone"):
+        await Values([Rule(("secrets",), (Envelope("k", keys),))]).prime(clock, 0)
+    gone = await first.delete("secrets/d/a")
+    assert gone.previous is not None
+    assert SECRET in gone.previous.value
+    await asyncio.gather(first.close(), second.close())
