@@ -1,4 +1,7 @@
-"""Requests over HTTP with aiohttp: TLS with the cluster's CA, a client certificate or a bearer token."""
+"""Requests over HTTP: TLS with the cluster's CA, a client certificate or a bearer token.
+
+Calls go over connections of our own (`transports.kept`), streams over aiohttp's.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from yarl import URL
 
 from setpoint.client.kubeconfig import Access
 from setpoint.client.transport import Request, Response, Stream, TransportError
+from setpoint.client.transports.kept import Kept
 
 CONNECT_SECONDS = 10.0
 CALL_SECONDS = 60.0
@@ -25,42 +29,22 @@ CALLS = 16
 """Calls at one time, each over a connection of its own; more wait. A TLS handshake costs both sides more than most calls."""
 
 
-class _Lost(aiohttp.ClientError):
-    """The connection broke off before the answer to a write."""
-
-
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep aiohttp from sending a PUT or DELETE again when a kept connection breaks off before the answer.
-
-    The first may have been carried out; the second would be refused by a version of our own making, or remove the successor of
-    the object that was meant.
-    """
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        if request.method == "GET":
-            raise
-        raise _Lost(str(error)) from error
-
-
 class HttpTransport:
     """A pool of connections to one server, made at the first call; at most `calls` of them, and one for each stream."""
 
     def __init__(self, access: Access, *, calls: int = CALLS) -> None:
         self.access = access
         self._calls = asyncio.Semaphore(calls)
+        self._kept: Kept | None = None
         self._session: aiohttp.ClientSession | None = None
         self._url = URL(access.server)
 
     async def call(self, request: Request) -> Response:
         with _reaching():
-            async with (
-                self._calls,
-                self._send(request, aiohttp.ClientTimeout(CALL_SECONDS, sock_connect=CONNECT_SECONDS)) as answer,
-            ):
-                return Response(answer.status, answer.headers, await answer.read())
+            async with self._calls:
+                if self._kept is None:
+                    self._kept = Kept(self._url, lambda: ssl_context(self.access), self.access.token, CONNECT_SECONDS)
+                return await self._kept.call(request, CALL_SECONDS)
 
     async def stream(self, request: Request) -> Stream:
         with _reaching():
@@ -72,7 +56,10 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Close every connection; calls under way fail with TransportError."""
-        session, self._session = self._session, None  # who calls meanwhile begins a new one
+        kept, self._kept = self._kept, None  # who calls meanwhile begins anew
+        session, self._session = self._session, None
+        if kept is not None:
+            kept.close()
         if session is not None:
             await session.close()
 
@@ -90,7 +77,6 @@ class HttpTransport:
                     limit=0, ssl=context if context is not None else True, keepalive_timeout=90, socket_factory=_socket
                 ),
                 headers={"Authorization": f"Bearer {self.access.token}"} if self.access.token else {},
-                middlewares=(_once,),
                 max_line_size=MAX_LINE,
                 max_field_size=MAX_LINE,
                 read_bufsize=READ_BUFFER,
