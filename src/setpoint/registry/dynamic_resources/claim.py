@@ -91,6 +91,7 @@ def _result(path: str, result: Spec, known: Requests) -> Errors:
     errors += words.pool_name(f"{path}.pool", result.get("pool", ""))
     errors += dns_label(f"{path}.device", result.get("device", ""))
     errors += validate_binding_conditions(path, result)
+    errors += words.share_id(f"{path}.shareID", result.get("shareID"))
     return errors + each(f"{path}.tolerations", result.get("tolerations") or (), words.toleration)
 
 

@@ -41,6 +41,7 @@ def _device(path: str, device: Device, known: frozenset[Key]) -> Errors:
     errors = words.driver_name(f"{path}.driver", device.get("driver", ""))
     errors += words.pool_name(f"{path}.pool", device.get("pool", ""))
     errors += dns_label(f"{path}.device", device.get("device", ""))
+    errors += words.share_id(f"{path}.shareID", device.get("shareID"))
     if _key(device) not in known:
         errors.append(invalid(path, "/".join(_key(device)), "must be an allocated device in the claim"))
     conditions = device.get("conditions") or ()

@@ -5,6 +5,7 @@ Source: `pkg/apis/resource/validation`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,9 @@ _LONGEST_IDENTIFIER = 32
 _LONGEST_POOL = 253
 _LONGEST_PARAMETERS = 10 * 1024  # bytes
 _LONGEST_EXPRESSION = 10 * 1024  # bytes
+_UID = re.compile(r"(urn:uuid:|\{)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?|[0-9a-f]{32}", re.IGNORECASE)
+_UID_LENGTHS = (36, 36 + len("urn:uuid:"), 36 + len("{}"), 32)
+_NORMAL_UID = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 _SLASH = "a fully qualified name must be a domain and a name separated by a slash"
 
 
@@ -37,6 +41,21 @@ def pool_name(path: str, name: str) -> Errors:
     for part in name.split("/"):
         errors += dns_subdomain(path, part)
     return errors
+
+
+def share_id(path: str, value: str | None) -> Errors:
+    """A uid in its one form."""
+    if value is None:
+        return []
+    if len(value) not in _UID_LENGTHS:
+        return [invalid(path, value, f"error validating uid: invalid UUID length: {len(value)}")]
+    if not _UID.fullmatch(value):
+        return [invalid(path, value, "error validating uid: invalid UUID format")]
+    if len(value) == len(_NORMAL_UID) and value == value.lower():
+        return []
+    return [
+        invalid(path, value, f"uid must be in RFC 4122 normalized form, `{_NORMAL_UID}` with lowercase hexadecimal characters")
+    ]
 
 
 def _identifier(path: str, name: str) -> Errors:
