@@ -19,7 +19,7 @@ from setpoint.kit.tasks import Tasks
 from setpoint.storage.encryption import kms_messages as messages
 from setpoint.storage.encryption.configuration import Rule
 from setpoint.storage.encryption.envelope import WRITE_SECONDS, Envelope
-from setpoint.storage.encryption.kms_messages import KEY, Malformed, Sealed, Wrapped
+from setpoint.storage.encryption.kms_messages import KEY, Malformed, Wrapped
 from setpoint.storage.encryption.kms_plugin import PluginError, SocketPlugin
 from setpoint.storage.encryption.transformers import CannotOpen, Identity, NotReady
 from setpoint.storage.encryption.values import StillNeeded, Unreadable, Values
@@ -80,7 +80,7 @@ async def test_objects_whose_key_is_no_seed_can_be_read(keys: Keys, envelope: En
     """As Kubernetes 1.28 and older wrote them."""
     key, nonce = os.urandom(32), os.urandom(12)
     data = nonce + AESGCM(key).encrypt(nonce, SECRET, b"place")
-    stored = messages.seal(Sealed(data, await keys.encrypt(key, "uid"), KEY))
+    stored = messages.seal(data, messages.tail_of(await keys.encrypt(key, "uid"), KEY))
     await envelope.fetch([envelope.prefix + stored], VirtualClock(), 0)
     assert envelope.open(stored, b"place") == SECRET
 
@@ -285,6 +285,12 @@ async def test_a_plugin_that_hangs_is_given_up(keys: Keys, plugin: SocketPlugin,
     plugin._timeout = 0.2
     with pytest.raises(PluginError, match="code = DeadlineExceeded"):
         await plugin.status()
+
+
+def test_fields_may_stand_in_any_order() -> None:
+    wrapped = Wrapped(b"sealed", "one", {"a.example.com": b"1"})
+    tail = messages.tail_of(wrapped)
+    assert messages.split(tail + messages.seal(b"data", b"")) == messages.split(messages.seal(b"data", tail)) == (b"data", tail)
 
 
 @pytest.mark.parametrize("message", [b"\x08", b"\x0a\xff", b"\x0b", b"\x0a\x05ab", b"\x80" * 12])

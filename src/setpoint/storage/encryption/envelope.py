@@ -30,7 +30,7 @@ from setpoint.api.machinery.names import dns_subdomain
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock, rfc3339
 from setpoint.storage.encryption import kms_messages as messages
-from setpoint.storage.encryption.kms_messages import SEED, Malformed, Sealed, Wrapped
+from setpoint.storage.encryption.kms_messages import SEED, Malformed, Wrapped
 from setpoint.storage.encryption.kms_plugin import Plugin, PluginError
 from setpoint.storage.encryption.transformers import AESGCM, CannotOpen, NotReady
 
@@ -42,12 +42,20 @@ _INFO = 32  # bytes, of what a key is derived from besides the seed, and of the 
 _MAX_KEY_ID, _MAX_WRAPPED, _MAX_ANNOTATIONS = 1024, 1024, 32 * 1024
 
 
-class _State(Struct):
-    """The current seed, and until when objects may be sealed with it (seconds of the clock's monotonic time, and of its time)."""
+class _Key(Struct, frozen=True):
+    """A seed (or a key, by `kind`), and what tells objects of its plugin's key from those of others."""
 
-    seed: bytes
-    wrapped: Wrapped
+    secret: bytes
+    kind: int
     mark: bytes
+
+
+class _State(Struct):
+    """The current key, and until when objects may be sealed with it (seconds of the clock's monotonic time, and of its time)."""
+
+    key: _Key
+    key_id: str
+    tail: bytes
     until: float
     until_wall: float
 
@@ -62,10 +70,9 @@ class Envelope:
         self._plugin = plugin
         self._clock: Clock | None = None
         self._state: _State | None = None
-        #: by what they are encrypted to, as it stands in objects
-        self._seeds: dict[tuple[bytes, str, tuple[tuple[str, bytes], ...]], bytes] = {}
+        #: keys, and why there is none, by what stands of them in objects
+        self._keys: dict[bytes, _Key] = {}
         self._failed: dict[bytes, str] = {}
-        self._marks: dict[str, bytes] = {}
 
     async def close(self) -> None:
         await self._plugin.close()
@@ -110,7 +117,7 @@ class Envelope:
     async def _use(self, key_id: str, until: float, until_wall: float) -> None:
         """Go on with the seed, or take a new one where the plugin's key is another."""
         state = self._state
-        if state is not None and state.wrapped.key_id == key_id:
+        if state is not None and state.key_id == key_id:
             state.until, state.until_wall = until, until_wall
             return
         seed, uid = os.urandom(_INFO), str(uuid.uuid4())
@@ -121,13 +128,14 @@ class Envelope:
         except PluginError as error:
             why = f"failed to encrypt DEK, error: {error}"
         if why != "<nil>" or wrapped.key_id != key_id:
-            held = state.wrapped.key_id if state is not None else ""
+            held = state.key_id if state is not None else ""
             raise PluginError(
                 f'failed to rotate DEK uid="{uid}", useSeed=true, errGen={why}, statusKeyIDHash="{_hashed(key_id)}", '
                 f'encryptKeyIDHash="{_hashed(wrapped.key_id)}", stateKeyIDHash="{_hashed(held)}"'
             )
-        self._state = _State(seed, wrapped, self._mark(key_id), until, until_wall)
-        self._seeds[_place(wrapped)] = seed
+        key, tail = _Key(seed, SEED, self.prefix + key_id.encode()), messages.tail_of(wrapped)
+        self._state = _State(key, key_id, tail, until, until_wall)
+        self._keys[tail] = key
         log.info("a new data key is used", provider=self.name, key_id=_hashed(key_id))
 
     async def fetch(self, values: Iterable[bytes], clock: Clock, patience: float) -> None:
@@ -138,18 +146,27 @@ class Envelope:
         deadline = clock.monotonic() + patience
         for value in values:
             try:
-                wrapped = messages.sealed_of(value[len(self.prefix) :]).wrapped
+                _, tail = messages.split(value[len(self.prefix) :])
+                if tail in self._keys:
+                    continue
+                sealed = messages.sealed_of(value[len(self.prefix) :])
             except Malformed:
                 continue
-            while _place(wrapped) not in self._seeds:
-                try:
-                    self._seeds[_place(wrapped)] = await self._plugin.decrypt(wrapped, str(uuid.uuid4()))
-                except PluginError as error:
-                    if error.passing and clock.monotonic() < deadline:
-                        await clock.sleep(_RETRY_SECONDS)
-                        continue
-                    self._failed[wrapped.ciphertext] = f"failed to decrypt DEK, error: {error}"
-                    break
+            try:
+                secret = await self._decrypt(sealed.wrapped, clock, deadline)
+            except PluginError as error:
+                self._failed[tail] = f"failed to decrypt DEK, error: {error}"
+            else:
+                self._keys[tail] = _Key(secret, sealed.kind, self.prefix + sealed.wrapped.key_id.encode())
+
+    async def _decrypt(self, wrapped: Wrapped, clock: Clock, deadline: float) -> bytes:
+        while True:
+            try:
+                return await self._plugin.decrypt(wrapped, str(uuid.uuid4()))
+            except PluginError as error:
+                if not error.passing or clock.monotonic() >= deadline:
+                    raise
+            await clock.sleep(_RETRY_SECONDS)
 
     # ---- values
 
@@ -160,49 +177,42 @@ class Envelope:
             raise NotReady(self.trouble)
         if clock.monotonic() > state.until:
             raise NotReady(
-                f'encryptedDEKSource with keyID hash "{_hashed(state.wrapped.key_id)}" expired at '
+                f'encryptedDEKSource with keyID hash "{_hashed(state.key_id)}" expired at '
                 f"{rfc3339(state.until_wall)} (current time is {rfc3339(clock.now())})"
             )
 
     @property
     def mark(self) -> bytes:
         """Tells what is sealed now from what was sealed by another of the plugin's keys."""
-        return self._state.mark if self._state is not None else self.prefix
+        return self._state.key.mark if self._state is not None else self.prefix
 
     def mark_of(self, sealed: bytes) -> bytes:
         try:
-            return self._mark(messages.sealed_of(sealed).wrapped.key_id)
-        except Malformed:
+            return self._keys[messages.split(sealed)[1]].mark
+        except (Malformed, KeyError):
             return self.prefix
-
-    def _mark(self, key_id: str) -> bytes:
-        mark = self._marks.get(key_id)
-        if mark is None:
-            mark = self._marks[key_id] = self.prefix + key_id.encode()
-        return mark
 
     def seal(self, value: bytes, place: bytes) -> bytes:
         state = self._state
         if state is None:
             raise NotReady(self.trouble)
         info = os.urandom(_INFO)
-        data = info + _derived(state.seed, info).seal(value, place)
-        return messages.seal(Sealed(data, state.wrapped))
+        return messages.seal(info + _derived(state.key.secret, info).seal(value, place), state.tail)
 
     def open(self, sealed: bytes, place: bytes) -> bytes:
         try:
-            held = messages.sealed_of(sealed)
+            data, tail = messages.split(sealed)
         except Malformed as error:
             raise CannotOpen(str(error)) from error
-        seed = self._seeds.get(_place(held.wrapped))
-        if seed is None:
-            raise CannotOpen(self._failed.get(held.wrapped.ciphertext) or "the plugin was not asked for its key")
+        key = self._keys.get(tail)
+        if key is None:
+            raise CannotOpen(self._failed.get(tail) or "the plugin was not asked for its key")
         try:
-            if held.kind != SEED:
-                return AESGCM("", seed).open(held.data, place)
-            if len(held.data) < _INFO:
+            if key.kind != SEED:
+                return AESGCM("", key.secret).open(data, place)
+            if len(data) < _INFO:
                 raise CannotOpen("the stored data was shorter than the required size")
-            return _derived(seed, held.data[:_INFO]).open(held.data[_INFO:], place)
+            return _derived(key.secret, data[:_INFO]).open(data[_INFO:], place)
         except ValueError as error:
             raise CannotOpen("the plugin gave no key of the right size") from error
 
@@ -210,10 +220,6 @@ class Envelope:
 def _derived(seed: bytes, info: bytes) -> AESGCM:
     """The key of one object: one block of HKDF-Expand with SHA-256 (RFC 5869), which is as long as the key."""
     return AESGCM("", hmac.digest(seed, info + b"\x01", hashlib.sha256))
-
-
-def _place(wrapped: Wrapped) -> tuple[bytes, str, tuple[tuple[str, bytes], ...]]:
-    return wrapped.ciphertext, wrapped.key_id, tuple(sorted(wrapped.annotations.items()))
 
 
 def _hashed(key_id: str) -> str:

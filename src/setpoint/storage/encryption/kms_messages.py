@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct, field
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_DATA = b"\x0a"  # how the data of an EncryptedObject begin: field 1, of a length
 #: how the data key of an object was made: it is the key itself, or the seed that each object's own key is derived from
 KEY, SEED = 0, 1
 
@@ -70,11 +71,26 @@ def plaintext_of(message: bytes) -> bytes:
     return _raw(dict(_fields(message)).get(1))
 
 
-def seal(sealed: Sealed) -> bytes:
-    wrapped = sealed.wrapped
-    start = _bytes(1, sealed.data) + _bytes(2, wrapped.key_id.encode()) + _bytes(3, wrapped.ciphertext)
-    kind = _varint(5 << 3 | _VARINT) + _varint(sealed.kind) if sealed.kind else b""
-    return start + _map(4, wrapped.annotations) + kind
+def seal(data: bytes, tail: bytes) -> bytes:
+    """An object in the store, of its data and `tail_of` its key."""
+    return _bytes(1, data) + tail
+
+
+def tail_of(wrapped: Wrapped, kind: int = SEED) -> bytes:
+    """What follows the data: the same bytes in all objects of one key."""
+    start = _bytes(2, wrapped.key_id.encode()) + _bytes(3, wrapped.ciphertext)
+    return start + _map(4, wrapped.annotations) + (_varint(5 << 3 | _VARINT) + _varint(kind) if kind else b"")
+
+
+def split(message: bytes) -> tuple[bytes, bytes]:
+    """The data of an object, and the rest; raises Malformed. Whatever writes protobuf writes the first field first."""
+    if message[:1] != _DATA:
+        sealed = sealed_of(message)
+        return sealed.data, tail_of(sealed.wrapped, sealed.kind)
+    length, start = _read_varint(message, 1)
+    if start + length > len(message):
+        raise Malformed("unexpected end of the message")
+    return message[start : start + length], message[start + length :]
 
 
 def sealed_of(message: bytes) -> Sealed:
