@@ -42,6 +42,17 @@ class Context(Struct):
     annotations: dict[str, str] = field(default_factory=dict)
 
 
+class Heartbeat(Struct, frozen=True):
+    """The time that a holder of an object renews: `path` leads to it; with `key` through a list of objects, told apart by it.
+
+    A patch that changes nothing else takes a short way (`apiserver.heartbeats`).
+    """
+
+    path: tuple[str, ...]
+    micro: bool
+    key: str = ""
+
+
 class Strategy:
     """The rules of a kind with no rules of its own; resources override what differs."""
 
@@ -61,6 +72,8 @@ class Strategy:
     reset_fields: tuple[tuple[str, ...], ...] = ()
     #: `validate_update` of Kubernetes' kind checks the whole new object, metadata too, once more (causes repeat accordingly)
     validates_whole_on_update: ClassVar[bool] = False
+    #: what is renewed through this endpoint again and again, without any other change
+    heartbeat: ClassVar[Heartbeat | None] = None
     #: field selectors besides metadata.name and metadata.namespace; `fields` gives their values
     selectable_fields: ClassVar[frozenset[str]] = frozenset()
 

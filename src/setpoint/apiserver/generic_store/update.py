@@ -19,7 +19,7 @@ from setpoint.apiserver.generic_store import delete as deleting
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
 from setpoint.apiserver.versions import unsigned
 from setpoint.registry import metadata
-from setpoint.registry.admission.request import Shown
+from setpoint.registry.admission.request import AdmissionRequest, Shown
 from setpoint.registry.strategy import Context, Object, Strategy
 from setpoint.storage import protocol
 from setpoint.storage.protocol import Record
@@ -37,7 +37,8 @@ class Update(Struct):
     """One change. `strategy` is that of the endpoint (the main one, or a subresource's).
 
     `patch`: what `compute` gives is made of the object that it gets and may share parts with it; without a resourceVersion in
-    it, it is always tried again. `shown`: how the endpoint shows the object to admission (`scale`).
+    it, it is always tried again. `renew`: does it on a short way, in a copy of the object, where that comes to the same (see
+    `apiserver.heartbeats`). `shown`: how the endpoint shows the object to admission (`scale`).
     `creates` makes the object where there is none, which `may_create` refuses to those who may only change one.
     """
 
@@ -48,6 +49,7 @@ class Update(Struct):
     creates: Callable[[], Awaitable[Object]] | None = None
     may_create: creating.Permit | None = None
     patch: bool = False
+    renew: Callable[[Object], bool] | None = None
     operation: str = "UPDATE"
     shown: Shown | None = None
 
@@ -89,16 +91,31 @@ async def _create_instead(store: GenericStore, context: Context, change: Update)
 
 async def _attempt(store: GenericStore, context: Context, change: Update, current: Record) -> Outcome:
     old = store.codec.decode(current)
+    if change.renew is not None and change.renew(renewed := store.codec.decode(current)):
+        return await _renew(store, change, current, store.request(context, change.operation, renewed, old))
     # what hooks change in a patched object must not change `old` with it, which it is compared with
     obj = await change.compute(store.codec.decode(current) if change.patch else old)
-    strategy, meta, old_meta = change.strategy, obj["metadata"], old["metadata"]
-    expect = _check_version(store, change, meta, current)
+    _check_version(store, change, obj["metadata"], current)
     warnings = metadata.deduplicate_owners(obj)
     if change.own is not None:
         change.own(obj, old)
     request = store.request(context, change.operation, obj, old)
     request.shown = change.shown
     await store.admission.admit(request)
+    return await _finish(store, change, current, request, obj, old, warnings)
+
+
+async def _finish(
+    store: GenericStore,
+    change: Update,
+    current: Record,
+    request: AdmissionRequest,
+    obj: Object,
+    old: Object,
+    warnings: list[str],
+) -> Outcome:
+    """The way of a change from admission on."""
+    context, strategy, meta, old_meta = request.context, change.strategy, obj["metadata"], old["metadata"]
     generation = old_meta.get("generation")
     if generation is None:
         meta.pop("generation", None)
@@ -118,13 +135,28 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
     elif same(obj, old) and store.codec.is_current(current) and not store.store.outdated(current.key):
         outcome = Outcome(current)
     else:
-        outcome = Outcome(await _write(store, context, obj, old, current, expect))
+        outcome = Outcome(await _write(store, context, obj, old, current))
     context.warnings += warnings
     return outcome
 
 
-def _check_version(store: GenericStore, change: Update, meta: dict[str, Any], current: Record) -> int:
-    """The revision that the object must be at; raises for a stale one or one that must be given and is not (B10)."""
+async def _renew(store: GenericStore, change: Update, current: Record, request: AdmissionRequest) -> Outcome:
+    """The short way of a heartbeat: what admission and the strategy leave as it is was valid before, and is canonical."""
+    context, obj, old = request.context, request.obj or {}, request.old or {}
+    before = orjson.dumps(obj)
+    await store.admission.admit(request)
+    change.strategy.prepare_for_update(context, obj, old)
+    if orjson.dumps(obj) != before:
+        return await _finish(store, change, current, request, obj, old, [])
+    await store.admission.validate(request)
+    warnings = change.strategy.warnings_on_update(context, obj, old)
+    outcome = Outcome(await _write(store, context, obj, old, current))
+    context.warnings += warnings
+    return outcome
+
+
+def _check_version(store: GenericStore, change: Update, meta: dict[str, Any], current: Record) -> None:
+    """Raises for a stale resourceVersion, or one that must be given and is not (B10)."""
     text = str(meta.get("resourceVersion") or "")
     wanted = parse_version(text)
     if wanted == 0:
@@ -134,7 +166,6 @@ def _check_version(store: GenericStore, change: Update, meta: dict[str, Any], cu
     elif wanted != current.revision:
         raise store.conflict(change.name)
     meta["resourceVersion"] = str(current.revision)
-    return current.revision
 
 
 def parse_version(text: str) -> int:
@@ -177,14 +208,14 @@ def same(obj: Object, old: Object) -> bool:
     return orjson.dumps(obj, option=option) == orjson.dumps(old, option=option)
 
 
-async def _write(store: GenericStore, context: Context, obj: Object, old: Object, current: Record, expect: int) -> Record:
+async def _write(store: GenericStore, context: Context, obj: Object, old: Object, current: Record) -> Record:
     release = await creating.begin(store, "begin_update", context, obj, old)
     if context.dry_run:
         await release(success=False)
         return creating.imagined(store, current.key, obj, current.revision)
     try:
         record = await store.store.update(
-            current.key, store.codec.encoder(store.strategy, obj), expect=expect, ttl=store.resource.extra.get("ttl", 0)
+            current.key, store.codec.encoder(store.strategy, obj), expect=current.revision, ttl=store.resource.extra.get("ttl", 0)
         )
     except protocol.Uncertain:  # it may have been written, and then needs what it took; so it does after a cancellation
         raise

@@ -12,7 +12,7 @@ import orjson
 
 from setpoint.api.machinery import gojson
 from setpoint.api.machinery.status import StatusError, bad_request
-from setpoint.apiserver import answers, ownership
+from setpoint.apiserver import answers, heartbeats, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
 from setpoint.apiserver.handlers.update import check_identity
@@ -40,8 +40,9 @@ async def handle(call: Call) -> Response:
 
         return await apply.handle(call)
     options = write_options(request, "PatchOptions")
-    patch = updating.anew(read_patch(request.body, media), lambda: read_patch(request.body, media))
-    strategy = ownership.endpoint_strategy(call)
+    first = read_patch(request.body, media)
+    patch = updating.anew(first, lambda: read_patch(request.body, media))
+    strategy, manager = ownership.endpoint_strategy(call), manager_of(options, request)
     resource, version = call.resource, call.version
     warnings: list[str] = []
 
@@ -55,8 +56,9 @@ async def handle(call: Call) -> Response:
         name=info.name,
         compute=compute,
         strategy=strategy,
-        own=ownership.for_update(call, manager_of(options, request)),
+        own=ownership.for_update(call, manager),
         patch=True,
+        renew=heartbeats.renewal(call, strategy, first, manager, strategic=media == STRATEGIC_PATCH),
     )
     outcome = await updating.update(store, call.context("UPDATE", options), change)
     call.warnings[:0] = warnings

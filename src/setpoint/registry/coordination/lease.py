@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from setpoint.api.machinery.status import FieldError, invalid
 from setpoint.registry.fields import nonnegative
-from setpoint.registry.strategy import Context, Object, Strategy
+from setpoint.registry.strategy import Context, Heartbeat, Object, Strategy
 
 
 class LeaseStrategy(Strategy):
@@ -17,6 +17,7 @@ class LeaseStrategy(Strategy):
 
     allow_create_on_update: ClassVar[bool] = True
     allow_unconditional_update = False
+    heartbeat: ClassVar[Heartbeat | None] = Heartbeat(("spec", "renewTime"), micro=True)
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         _drop_disabled(obj)

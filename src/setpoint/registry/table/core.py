@@ -6,7 +6,7 @@ from setpoint.registry.core.config_map import ConfigMapStrategy
 from setpoint.registry.core.endpoints import EndpointsStrategy
 from setpoint.registry.core.limit_range import LimitRangeStrategy
 from setpoint.registry.core.namespace import NamespaceFinalizeStrategy, NamespaceStatusStrategy, NamespaceStrategy
-from setpoint.registry.core.node import NodeStrategy, node_status
+from setpoint.registry.core.node import NodeStatusStrategy, NodeStrategy
 from setpoint.registry.core.pod_template import PodTemplateStrategy
 from setpoint.registry.core.replication_controller import ReplicationControllerStrategy, replication_controller_status
 from setpoint.registry.core.resource_quota import ResourceQuotaStrategy, resource_quota_status
@@ -125,7 +125,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         short_names=("no",),
         subresources=(
             Subresource("proxy", PROXY_VERBS, "NodeProxyOptions"),
-            status("Node", node_status()),
+            status("Node", NodeStatusStrategy()),
         ),
     ),
     ServedResource(
