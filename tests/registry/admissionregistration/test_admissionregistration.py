@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.registry.builders import complaints, created
+from tests.registry.builders import complaints, context, created
 
 from setpoint.registry.admissionregistration.expressions import Environment
 from setpoint.registry.admissionregistration.policy_spec import validate_variables
 from setpoint.registry.admissionregistration.rules import validate_rule
+from setpoint.registry.admissionregistration.validating_policy import ValidatingPolicyStrategy
 from setpoint.registry.admissionregistration.webhook_client import validate_client
 from setpoint.registry.admissionregistration.webhooks import MutatingWebhooksStrategy, ValidatingWebhooksStrategy
+from setpoint.registry.strategy import Strategy
 
 Json = dict[str, Any]
 
@@ -93,3 +95,10 @@ def test_variables_are_seen_by_what_follows() -> None:
 
 def test_the_authorizer_is_not_there_for_messages() -> None:
     assert Environment().complaints("p", "authorizer.path('/').check('get').reason()", "string", authorizer=False)
+
+
+@pytest.mark.parametrize("strategy", [ValidatingWebhooksStrategy(), ValidatingPolicyStrategy()])
+def test_names_of_configurations_from_files_are_warned_of(strategy: Strategy) -> None:
+    (warning,) = strategy.warnings_on_create(context(), {"metadata": {"name": "a.static.k8s.io"}})
+    assert warning.startswith('metadata.name: names ending with ".static.k8s.io" will be reserved')
+    assert strategy.warnings_on_update(context(), {"metadata": {"name": "a.k8s.io"}}, {}) == []

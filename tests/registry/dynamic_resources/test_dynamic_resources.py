@@ -147,3 +147,17 @@ def test_reports_of_allocated_devices(device: Json, complaint: str) -> None:
     allocated = {"driver": "d.example", "pool": "p", "device": "one"}
     found = validate_devices("s", [{**allocated, **device}], {"devices": {"results": [allocated]}})
     assert [complaint in str(error) for error in found] == ([True] if complaint else [])
+
+
+@pytest.mark.parametrize(
+    ("uid", "why"),
+    [
+        ("9c1b6f7e-8f0a-4f5e-9f57-0123456789ab", ""),
+        ("9C1B6F7E-8F0A-4F5E-9F57-0123456789AB", "must be in RFC 4122 normalized form"),
+        ("x" * 36, "error validating uid: invalid UUID format"),
+        ("x", "error validating uid: invalid UUID length: 1"),
+    ],
+)
+def test_shares_have_uids(uid: str, why: str) -> None:
+    told = [str(error) for error in words.share_id("s", uid)]
+    assert [why in text for text in told] == ([True] if why else [])

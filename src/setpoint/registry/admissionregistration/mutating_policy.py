@@ -17,10 +17,11 @@ from setpoint.registry.admissionregistration.policy_spec import (
     validate_param_ref,
     validate_variables,
 )
+from setpoint.registry.admissionregistration.reserved_names import AdmissionStrategy
 from setpoint.registry.admissionregistration.rules import default_match_resources, validate_match_resources
 from setpoint.registry.fields import Errors, required_subdomain
 from setpoint.registry.spec_status import fill
-from setpoint.registry.strategy import Context, Object, Strategy
+from setpoint.registry.strategy import Context, Object
 
 _REINVOCATION = ("IfNeeded", "Never")
 #: patch type → the field that holds its expression
@@ -30,7 +31,7 @@ _RESULTS = {"ApplyConfiguration": "Object", "JSONPatch": "list(JSONPatch)"}
 Spec = Mapping[str, Any]
 
 
-class MutatingPolicyStrategy(Strategy):
+class MutatingPolicyStrategy(AdmissionStrategy):
     """Has no status."""
 
     allow_unconditional_update = False
@@ -86,7 +87,7 @@ def _mutation(path: str, mutation: Spec, environment: Environment) -> Errors:
     return errors
 
 
-class MutatingBindingStrategy(Strategy):
+class MutatingBindingStrategy(AdmissionStrategy):
     """Where a policy holds."""
 
     allow_unconditional_update = False

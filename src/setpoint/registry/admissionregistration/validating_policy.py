@@ -17,11 +17,12 @@ from setpoint.registry.admissionregistration.policy_spec import (
     validate_param_ref,
     validate_variables,
 )
+from setpoint.registry.admissionregistration.reserved_names import AdmissionStrategy
 from setpoint.registry.admissionregistration.rules import default_match_resources, validate_match_resources
 from setpoint.registry.conditions import validate_conditions
 from setpoint.registry.fields import Errors, one_of, qualified_name, required_subdomain
 from setpoint.registry.spec_status import STATUS_METADATA, StatusStrategy, VersionedSpecStatusStrategy, fill
-from setpoint.registry.strategy import Context, Object, Strategy
+from setpoint.registry.strategy import Context, Object
 
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS = ("Audit", "Deny", "Warn")
@@ -31,7 +32,7 @@ _LONGEST_VALUE = 5 * 1024  # bytes of an expression
 Spec = Mapping[str, Any]
 
 
-class ValidatingPolicyStrategy(VersionedSpecStatusStrategy):
+class ValidatingPolicyStrategy(AdmissionStrategy, VersionedSpecStatusStrategy):
     """The main endpoint."""
 
     has_generation: ClassVar[bool] = True
@@ -121,7 +122,7 @@ def validating_policy_status() -> StatusStrategy:
     return StatusStrategy(ValidatingPolicyStrategy(), keep_metadata=STATUS_METADATA, validate_status=_validate_status)
 
 
-class ValidatingBindingStrategy(Strategy):
+class ValidatingBindingStrategy(AdmissionStrategy):
     """Where a policy holds, and what comes of it. Kubernetes misspells the field of the resources in complaints."""
 
     allow_unconditional_update = False

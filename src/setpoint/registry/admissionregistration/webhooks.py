@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
 from setpoint.registry.admissionregistration.match_conditions import validate_match_conditions
+from setpoint.registry.admissionregistration.reserved_names import AdmissionStrategy
 from setpoint.registry.admissionregistration.rules import FAILURE_POLICIES, MATCH_POLICIES, default_rules, validate_rule
 from setpoint.registry.admissionregistration.webhook_client import (
     REVIEW_VERSIONS,
@@ -21,7 +22,7 @@ from setpoint.registry.admissionregistration.webhook_client import (
 )
 from setpoint.registry.fields import Errors, domain_name, label_selector, one_of
 from setpoint.registry.spec_status import fill
-from setpoint.registry.strategy import Context, Object, Strategy
+from setpoint.registry.strategy import Context, Object
 
 _SIDE_EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown")
 _NO_SIDE_EFFECTS = ("None", "NoneOnDryRun")
@@ -42,7 +43,7 @@ class _Options(Struct, frozen=True):
     match_conditions: bool = True
 
 
-class ValidatingWebhooksStrategy(Strategy):
+class ValidatingWebhooksStrategy(AdmissionStrategy):
     """The generation counts changes of the webhooks."""
 
     allow_unconditional_update = False

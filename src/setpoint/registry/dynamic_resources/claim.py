@@ -38,6 +38,7 @@ Spec = Mapping[str, Any]
 class ResourceClaimStrategy(SpecStatusStrategy):
     """The main endpoint: what is asked for cannot be changed."""
 
+    delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
@@ -110,6 +111,8 @@ def resource_claim_status() -> StatusStrategy:
 
 class ResourceClaimTemplateStrategy(Strategy):
     """A claim to be made for each pod; never changes."""
+
+    delete_returns_object: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         default_claim(obj.setdefault("spec", {}).setdefault("spec", {}))

@@ -18,6 +18,7 @@ from setpoint.registry.strategy import Context, Object, Strategy
 class DeviceClassStrategy(Strategy):
     """What devices of a class have in common."""
 
+    delete_returns_object: ClassVar[bool] = True
     has_generation: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
 

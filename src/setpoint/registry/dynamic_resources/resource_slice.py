@@ -29,6 +29,7 @@ Spec = Mapping[str, Any]
 class ResourceSliceStrategy(Strategy):
     """Devices come and go; driver, pool and node stay."""
 
+    delete_returns_object: ClassVar[bool] = True
     has_generation: ClassVar[bool] = True
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"spec.driver", "spec.nodeName"})
 
