@@ -348,6 +348,25 @@ async def test_an_update_to_a_wrong_type_is_invalid(server: Server, value: Any) 
     assert (await server.json("GET", path))["metadata"]["managedFields"]
 
 
+@pytest.mark.parametrize(
+    ("field", "why"),
+    [
+        ({"type": "object", "additionalProperties": "x"}, "boolean or JSON schema expected"),
+        ({"type": "array", "items": ["x"]}, "cannot unmarshal string into Go value of type v1.JSONSchemaProps"),
+        ({"type": "array", "items": "x"}, "properties[a].items: Required value: must be specified"),
+        ({"type": "number", "minimum": 1e20, "items": True}, ""),
+    ],
+)
+async def test_schemas_of_other_types_in_a_definition(server: Server, field: dict[str, Any], why: str) -> None:
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": field}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    names = {"plural": "oddities", "kind": "Oddity"}
+    spec = {"group": "demo.test", "scope": "Cluster", "names": names, "versions": [version]}
+    kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    answer = await server.json("POST", _CRDS, {**kind, "metadata": {"name": "oddities.demo.test"}, "spec": spec})
+    assert why in answer.get("message", "")
+
+
 async def test_a_body_that_names_no_kind_is_quoted_whole_and_cut_short(server: Server) -> None:
     await server.define({"type": "object"})
     refused = await server.json("POST", _WIDGETS, {"metadata": {"name": "a", "labels": {"b": "c"}}})

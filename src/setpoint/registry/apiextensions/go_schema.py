@@ -72,8 +72,8 @@ def set_fields(schema: Schema) -> list[str]:
 
 def items(found: Any) -> dict[str, Any]:
     """`items`: one schema or several."""
-    several = isinstance(found, list)
-    return {"Schema": None if several else printed(found), "JSONSchemas": [printed(each) for each in found] if several else None}
+    several = [printed(each) for each in found] if isinstance(found, list) else None
+    return {"Schema": printed(found) if isinstance(found, Mapping) else None, "JSONSchemas": several}
 
 
 def _value(wire: str, found: Any) -> Any:

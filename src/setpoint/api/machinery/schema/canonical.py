@@ -323,7 +323,9 @@ class Compiler:
             if isinstance(value, dict):
                 return plan.run(value)
             if isinstance(value, list) and "list" in node.choices:
-                return [plan.run(item) if isinstance(item, dict) else item for item in value]
+                return [plan.run(item if item is not None else {}) for item in value]
+            if node.format == "B" and not isinstance(value, (bool, type(None))):
+                raise Unfit
             return value
 
         return choose
@@ -379,9 +381,9 @@ def _int_or_string(value: Any) -> Any:
 
 
 def _number(value: Any) -> float:
-    """Go writes a whole float without a point."""
+    """Go writes a whole float without a point; here one that fits a JSON writer's integers."""
     if type(value) is float:
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+        return int(value) if value.is_integer() and abs(value) < 2.0**63 else value
     if type(value) is not int:
         raise Unfit
     return value

@@ -181,6 +181,8 @@ class Reader:
             return self._alone(node.choices["object"], value)
         if isinstance(value, list) and "list" in node.choices:
             return self._alone(node.choices["list"], value)
+        if node.format == "B" and not isinstance(value, (bool, type(None))):
+            return self._save(ValueError("boolean or JSON schema expected"))
         return self.free(value)
 
     def _alone(self, node: Node, value: Any) -> Any:

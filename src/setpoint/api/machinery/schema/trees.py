@@ -138,6 +138,7 @@ class Pack:
     def _of_choice(self, text: str) -> Node:
         """`B`, `A`, `S`: a JSON schema, or a boolean, a list of schemas, a list of names."""
         node = Node("any")
+        node.format = text
         schema = self.tree(SCHEMA)
         node.choices = {"object": schema}
         if text == "A":
