@@ -15,6 +15,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from setpoint.api.machinery.protobuf_wire import fields
 from setpoint.storage.encryption import kms_messages as messages
 from setpoint.storage.encryption.kms_messages import Status, Wrapped
 from setpoint.storage.encryption.kms_plugin import PluginError
@@ -68,17 +69,17 @@ async def served(keys: Keys, socket: Path) -> AsyncIterator[Any]:
 
     async def status(_: bytes, __: Any) -> bytes:
         said = await keys.status()
-        fields = enumerate((said.version, said.healthz, said.key_id), 1)
-        return b"".join(messages._bytes(number, text.encode()) for number, text in fields)
+        words = enumerate((said.version, said.healthz, said.key_id), 1)
+        return b"".join(messages._bytes(number, text.encode()) for number, text in words)
 
     async def encrypt(request: bytes, _: Any) -> bytes:
-        found = dict(messages._fields(request))
+        found = dict(fields(request))
         wrapped = await keys.encrypt(messages._raw(found[1]), messages._text(found[2]))
         words = messages._bytes(1, wrapped.ciphertext) + messages._bytes(2, wrapped.key_id.encode())
         return words + messages._map(3, wrapped.annotations)
 
     async def decrypt(request: bytes, context: Any) -> bytes:
-        found = dict(messages._fields(request))
+        found = dict(fields(request))
         wrapped = Wrapped(messages._raw(found[1]), messages._text(found[3]), messages._annotations(request, 4))
         try:
             return messages._bytes(1, await keys.decrypt(wrapped, messages._text(found[2])))

@@ -14,12 +14,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from tests.storage.encryption.kms_server import Keys, served
 from tests.storage.encryption.test_encryption import SECRET, on_disk, opened, saying
 
+from setpoint.api.machinery.protobuf_wire import ProtobufError
 from setpoint.kit.clock import RealClock, VirtualClock
 from setpoint.kit.tasks import Tasks
 from setpoint.storage.encryption import kms_messages as messages
 from setpoint.storage.encryption.configuration import Rule
 from setpoint.storage.encryption.envelope import WRITE_SECONDS, Envelope
-from setpoint.storage.encryption.kms_messages import KEY, Malformed, Wrapped
+from setpoint.storage.encryption.kms_messages import KEY, Wrapped
 from setpoint.storage.encryption.kms_plugin import PluginError, SocketPlugin
 from setpoint.storage.encryption.transformers import CannotOpen, Identity, NotReady
 from setpoint.storage.encryption.values import StillNeeded, Unreadable, Values
@@ -295,5 +296,5 @@ def test_fields_may_stand_in_any_order() -> None:
 
 @pytest.mark.parametrize("message", [b"\x08", b"\x0a\xff", b"\x0b", b"\x0a\x05ab", b"\x80" * 12])
 def test_what_is_no_message_is_refused(message: bytes) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(ProtobufError):
         messages.sealed_of(message)

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
+from setpoint.api.machinery.protobuf_wire import ProtobufError, fields, packed
 from setpoint.api.machinery.schema.node import Node
 from setpoint.kit.clock import rfc3339, rfc3339_micro
 
@@ -24,12 +25,7 @@ MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
 MAX_DEPTH = 200
 
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-
-
-class ProtobufError(ValueError):
-    """The bytes are no message of the wanted kind."""
 
 
 class Envelope(Struct, frozen=True):
@@ -46,9 +42,9 @@ def envelope(body: bytes) -> Envelope:
         raise ProtobufError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     api_version = kind = ""
     raw = b""
-    for number, value in _fields(body[len(MAGIC) :]):
+    for number, value in fields(body[len(MAGIC) :]):
         if number == 1 and isinstance(value, bytes):
-            for inner, text in _fields(value):
+            for inner, text in fields(value):
                 if isinstance(text, bytes):
                     word = text.decode(errors="replace")
                     api_version, kind = (word, kind) if inner == 1 else (api_version, word)
@@ -75,7 +71,7 @@ def _message(data: bytes, node: Node, type_name: str, depth: int) -> dict[str, A
         raise ProtobufError("nested too deeply")
     numbers = _numbers(type_name)
     out: dict[str, Any] = {}
-    for number, value in _fields(data):
+    for number, value in fields(data):
         name = numbers.get(number)
         if name is None:
             continue
@@ -94,11 +90,11 @@ def _put(out: dict[str, Any], name: str, node: Node, value: bytes | int, depth: 
     if node.kind == "list" and node.items is not None:
         items = out.setdefault(name, [])
         if isinstance(value, bytes) and node.items.kind in _NUMBERS:
-            items.extend(_signed(number) for number in _packed(value))
+            items.extend(_signed(number) for number in packed(value))
         else:
             items.append(_value(value, node.items, depth))
     elif node.kind == "map" and node.items is not None:
-        entry = dict(_fields(_bytes(value)))
+        entry = dict(fields(_bytes(value)))
         held = entry.get(2, 0 if node.items.kind in _NUMBERS else b"")
         out.setdefault(name, {})[_text(entry.get(1, b""))] = _value(held, node.items, depth)
     else:
@@ -110,18 +106,18 @@ def _value(value: bytes | int, node: Node, depth: int) -> Any:
         return _message(_bytes(value), node, node.definition, depth)
     if node.kind in {"list", "map"} and node.items is not None:  # a named list, such as ExtraValue: a message of its own
         held: dict[str, Any] = {}
-        for _, item in _fields(_bytes(value)):
+        for _, item in fields(_bytes(value)):
             _put(held, "items", node, item, depth + 1)
         return held.get("items", [])
     return _SCALARS[node.kind](value)
 
 
 def _quantity(value: bytes | int) -> str | None:
-    return _text(dict(_fields(_bytes(value))).get(1, b"")) or None
+    return _text(dict(fields(_bytes(value))).get(1, b"")) or None
 
 
 def _int_or_string(value: bytes | int) -> int | str:
-    held = dict(_fields(_bytes(value)))
+    held = dict(fields(_bytes(value)))
     return _text(held.get(3, b"")) if held.get(1) else _signed(_number(held.get(2, 0)))
 
 
@@ -136,67 +132,17 @@ def _micro_time(value: bytes | int) -> str | None:
 
 
 def _moment(value: bytes | int) -> tuple[int, int]:
-    held = dict(_fields(_bytes(value)))
+    held = dict(fields(_bytes(value)))
     return _signed(_number(held.get(1, 0))), _signed(_number(held.get(2, 0)))
 
 
 def _raw_json(value: bytes | int) -> Any:
-    raw = _bytes(dict(_fields(_bytes(value))).get(1, b""))
+    raw = _bytes(dict(fields(_bytes(value))).get(1, b""))
     return orjson.loads(raw) if raw else None
 
 
 def _double(value: bytes | int) -> float:
     return float(struct.unpack("<d", struct.pack("<Q", _number(value)))[0])
-
-
-# --- the wire ---
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
-    """The fields of a message in order: number, and a varint or fixed number or the bytes of what has a length."""
-    position = 0
-    while position < len(data):
-        key, position = _varint(data, position)
-        number, wire = key >> 3, key & 7
-        if wire == _VARINT:
-            value, position = _varint(data, position)
-            yield number, value
-        elif wire == _LENGTH:
-            length, position = _varint(data, position)
-            if position + length > len(data):
-                raise ProtobufError("unexpected EOF")
-            yield number, data[position : position + length]
-            position += length
-        elif wire in (_FIXED64, _FIXED32):
-            size = 8 if wire == _FIXED64 else 4
-            if position + size > len(data):
-                raise ProtobufError("unexpected EOF")
-            yield number, int.from_bytes(data[position : position + size], "little")
-            position += size
-        else:
-            raise ProtobufError(f"illegal wire type {wire}")
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    result = shift = 0
-    while True:
-        if position >= len(data):
-            raise ProtobufError("unexpected EOF")
-        byte = data[position]
-        position += 1
-        result |= (byte & 0x7F) << shift
-        if not byte & 0x80:
-            return result & 0xFFFFFFFFFFFFFFFF, position
-        shift += 7
-        if shift > 63:
-            raise ProtobufError("integer overflow")
-
-
-def _packed(data: bytes) -> Iterator[int]:
-    position = 0
-    while position < len(data):
-        value, position = _varint(data, position)
-        yield value
 
 
 def _signed(value: int) -> int:

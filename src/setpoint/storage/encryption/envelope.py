@@ -27,10 +27,11 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from setpoint.api.machinery.names import dns_subdomain
+from setpoint.api.machinery.protobuf_wire import ProtobufError
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock, rfc3339
 from setpoint.storage.encryption import kms_messages as messages
-from setpoint.storage.encryption.kms_messages import SEED, Malformed, Wrapped
+from setpoint.storage.encryption.kms_messages import SEED, Wrapped
 from setpoint.storage.encryption.kms_plugin import Plugin, PluginError
 from setpoint.storage.encryption.transformers import AESGCM, CannotOpen, NotReady
 
@@ -85,7 +86,7 @@ class Envelope:
         before = self.trouble
         try:
             await self._check(clock)
-        except (PluginError, Malformed) as error:
+        except (PluginError, ProtobufError) as error:
             self.trouble = str(error)
         else:
             self.trouble = ""
@@ -150,7 +151,7 @@ class Envelope:
                 if tail in self._keys:
                     continue
                 sealed = messages.sealed_of(value[len(self.prefix) :])
-            except Malformed:
+            except ProtobufError:
                 continue
             try:
                 secret = await self._decrypt(sealed.wrapped, clock, deadline)
@@ -189,7 +190,7 @@ class Envelope:
     def mark_of(self, sealed: bytes) -> bytes:
         try:
             return self._keys[messages.split(sealed)[1]].mark
-        except (Malformed, KeyError):
+        except (ProtobufError, KeyError):
             return self.prefix
 
     def seal(self, value: bytes, place: bytes) -> bytes:
@@ -202,7 +203,7 @@ class Envelope:
     def open(self, sealed: bytes, place: bytes) -> bytes:
         try:
             data, tail = messages.split(sealed)
-        except Malformed as error:
+        except ProtobufError as error:
             raise CannotOpen(str(error)) from error
         key = self._keys.get(tail)
         if key is None:

@@ -6,20 +6,17 @@ Sources: `k8s.io/kms/apis/v2/api.proto`, apiserver `pkg/storage/value/encrypt/en
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+from setpoint.api.machinery.protobuf_wire import VARINT, ProtobufError, delimited, fields, read_varint, varint
+
 _DATA = b"\x0a"  # how the data of an EncryptedObject begin: field 1, of a length
 #: how the data key of an object was made: it is the key itself, or the seed that each object's own key is derived from
 KEY, SEED = 0, 1
 
 Annotations = Mapping[str, bytes]
-
-
-class Malformed(ValueError):
-    """The bytes are no such message."""
 
 
 class Status(Struct, frozen=True):
@@ -47,7 +44,7 @@ class Sealed(Struct, frozen=True):
 
 
 def status_of(message: bytes) -> Status:
-    found = dict(_fields(message))
+    found = dict(fields(message))
     return Status(_text(found.get(1)), _text(found.get(2)), _text(found.get(3)))
 
 
@@ -57,7 +54,7 @@ def encrypt_request(plaintext: bytes, uid: str) -> bytes:
 
 def wrapped_of(message: bytes) -> Wrapped:
     """Of an EncryptResponse."""
-    found = dict(_fields(message))
+    found = dict(fields(message))
     return Wrapped(_raw(found.get(1)), _text(found.get(2)), _annotations(message, 3))
 
 
@@ -68,7 +65,7 @@ def decrypt_request(wrapped: Wrapped, uid: str) -> bytes:
 
 def plaintext_of(message: bytes) -> bytes:
     """Of a DecryptResponse."""
-    return _raw(dict(_fields(message)).get(1))
+    return _raw(dict(fields(message)).get(1))
 
 
 def seal(data: bytes, tail: bytes) -> bytes:
@@ -79,26 +76,26 @@ def seal(data: bytes, tail: bytes) -> bytes:
 def tail_of(wrapped: Wrapped, kind: int = SEED) -> bytes:
     """What follows the data: the same bytes in all objects of one key."""
     start = _bytes(2, wrapped.key_id.encode()) + _bytes(3, wrapped.ciphertext)
-    return start + _map(4, wrapped.annotations) + (_varint(5 << 3 | _VARINT) + _varint(kind) if kind else b"")
+    return start + _map(4, wrapped.annotations) + (varint(5 << 3 | VARINT) + varint(kind) if kind else b"")
 
 
 def split(message: bytes) -> tuple[bytes, bytes]:
-    """The data of an object, and the rest; raises Malformed. Whatever writes protobuf writes the first field first."""
+    """The data of an object, and the rest; raises ProtobufError. Whatever writes protobuf writes the first field first."""
     if message[:1] != _DATA:
         sealed = sealed_of(message)
         return sealed.data, tail_of(sealed.wrapped, sealed.kind)
-    length, start = _read_varint(message, 1)
+    length, start = read_varint(message, 1)
     if start + length > len(message):
-        raise Malformed("unexpected end of the message")
+        raise ProtobufError("unexpected end of the message")
     return message[start : start + length], message[start + length :]
 
 
 def sealed_of(message: bytes) -> Sealed:
-    """Of what lies in the store; raises Malformed."""
-    found = dict(_fields(message))
+    """Of what lies in the store; raises ProtobufError."""
+    found = dict(fields(message))
     kind = found.get(5, 0)
     if not isinstance(kind, int) or kind not in (KEY, SEED):
-        raise Malformed(f"unknown encryptedDEKSourceType: {kind!r}")
+        raise ProtobufError(f"unknown encryptedDEKSourceType: {kind!r}")
     wrapped = Wrapped(_raw(found.get(3)), _text(found.get(2)), _annotations(message, 4))
     return Sealed(_raw(found.get(1)), wrapped, kind)
 
@@ -115,57 +112,14 @@ def _text(value: bytes | int | None) -> str:
 
 
 def _annotations(message: bytes, number: int) -> Annotations:
-    entries = (dict(_fields(_raw(value))) for each, value in _fields(message) if each == number)
+    entries = (dict(fields(_raw(value))) for each, value in fields(message) if each == number)
     return {_text(entry.get(1)): _raw(entry.get(2)) for entry in entries}
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
-    """The fields of a message, one after the other; raises Malformed."""
-    position = 0
-    while position < len(message):
-        tag, position = _read_varint(message, position)
-        kind = tag & 7
-        if kind == _VARINT:
-            number, position = _read_varint(message, position)
-            yield tag >> 3, number
-            continue
-        if kind not in (_LENGTH, _FIXED32, _FIXED64):
-            raise Malformed(f"a field of an unknown wire type {kind}")
-        length = {_FIXED32: 4, _FIXED64: 8}.get(kind, 0)
-        if kind == _LENGTH:
-            length, position = _read_varint(message, position)
-        if position + length > len(message):
-            raise Malformed("unexpected end of the message")
-        yield tag >> 3, message[position : position + length]
-        position += length
-
-
-def _read_varint(message: bytes, position: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        if position >= len(message) or shift > 63:
-            raise Malformed("unexpected end of the message")
-        byte = message[position]
-        position += 1
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number, position
-        shift += 7
 
 
 def _bytes(number: int, data: bytes) -> bytes:
     """A field; none for what is empty, as proto3 has it."""
-    return _varint(number << 3 | _LENGTH) + _varint(len(data)) + data if data else b""
+    return delimited(number, data) if data else b""
 
 
 def _map(number: int, entries: Annotations) -> bytes:
     return b"".join(_bytes(number, _bytes(1, key.encode()) + _bytes(2, entries[key])) for key in sorted(entries))
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)

@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from setpoint.api.machinery.protobuf_wire import FIXED64, VARINT, delimited, varint
+
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 #: what older clients call it
 OLD_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -20,72 +22,57 @@ OLD_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 Value = Any
 Encoder = Callable[[Value], bytes]
 
-_VARINT, _FIXED64, _LENGTH = 0, 1, 2
-
 
 def document(swagger: Mapping[str, Any]) -> bytes:
     """The whole document as one message."""
     return _message(_DOCUMENT, 16)(swagger)
 
 
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _field(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | _LENGTH) + _varint(len(data)) + data
-
-
 # Each of these makes the encoder of one field.
 
 
 def _text(number: int) -> Encoder:
-    return lambda value: _field(number, value.encode())
+    return lambda value: delimited(number, value.encode())
 
 
 def _texts(number: int) -> Encoder:
-    return lambda value: b"".join(_field(number, each.encode()) for each in value)
+    return lambda value: b"".join(delimited(number, each.encode()) for each in value)
 
 
 def _flag(number: int) -> Encoder:
-    return lambda value: _varint(number << 3 | _VARINT) + b"\x01" if value else b""
+    return lambda value: varint(number << 3 | VARINT) + b"\x01" if value else b""
 
 
 def _whole(number: int) -> Encoder:
-    return lambda value: _varint(number << 3 | _VARINT) + _varint(int(value))
+    return lambda value: varint(number << 3 | VARINT) + varint(int(value))
 
 
 def _float(number: int) -> Encoder:
-    return lambda value: _varint(number << 3 | _FIXED64) + struct.pack("<d", value)
+    return lambda value: varint(number << 3 | FIXED64) + struct.pack("<d", value)
 
 
 def _any(number: int) -> Encoder:
-    return lambda value: _field(number, _free(value))
+    return lambda value: delimited(number, _free(value))
 
 
 def _free(value: Value) -> bytes:
     """Any: YAML, and JSON is YAML."""
-    return _field(2, orjson.dumps(value) + b"\n")
+    return delimited(2, orjson.dumps(value) + b"\n")
 
 
 def _within(number: int, encode: Encoder) -> Encoder:
     """A field that is a message."""
-    return lambda value: _field(number, encode(value))
+    return lambda value: delimited(number, encode(value))
 
 
 def _each(number: int, encode: Encoder) -> Encoder:
-    return lambda value: b"".join(_field(number, encode(item)) for item in value)
+    return lambda value: b"".join(delimited(number, encode(item)) for item in value)
 
 
 def _named(number: int, encode: Encoder) -> Encoder:
     """A map: repeated messages of a name and a value."""
     return lambda value: b"".join(
-        _field(number, _field(1, name.encode()) + _field(2, encode(item))) for name, item in value.items()
+        delimited(number, delimited(1, name.encode()) + delimited(2, encode(item))) for name, item in value.items()
     )
 
 
@@ -95,7 +82,7 @@ def _message(table: Mapping[str, Encoder], extensions: int) -> Encoder:
     def pieces(value: Mapping[str, Any]) -> Iterator[bytes]:
         for name, item in value.items():
             if name.startswith("x-"):
-                yield _field(extensions, _field(1, name.encode()) + _field(2, _free(item)))
+                yield delimited(extensions, delimited(1, name.encode()) + delimited(2, _free(item)))
             elif encode := table.get(name):
                 yield encode(item)
 
@@ -107,7 +94,7 @@ def _schema(value: Mapping[str, Any]) -> bytes:
 
 
 def _additional(value: Value) -> bytes:
-    return _field(1, _schema(value)) if isinstance(value, dict) else _flag(2)(value)
+    return delimited(1, _schema(value)) if isinstance(value, dict) else _flag(2)(value)
 
 
 def _type(value: Value) -> bytes:
@@ -174,11 +161,12 @@ _QUERY: dict[str, Encoder] = {
 
 def _parameter(value: Mapping[str, Any]) -> bytes:
     if "$ref" in value:
-        return _field(2, _field(1, value["$ref"].encode()))
+        return delimited(2, delimited(1, value["$ref"].encode()))
     if value["in"] == "body":
-        return _field(1, _field(1, _message(_BODY, 6)(value)))
-    inner = _field(3, _message(_QUERY, 23)(value)) if value["in"] == "query" else _field(4, _message(_PATH_PARAMETER, 22)(value))
-    return _field(1, _field(2, inner))
+        return delimited(1, delimited(1, _message(_BODY, 6)(value)))
+    in_query = value["in"] == "query"
+    inner = delimited(3, _message(_QUERY, 23)(value)) if in_query else delimited(4, _message(_PATH_PARAMETER, 22)(value))
+    return delimited(1, delimited(2, inner))
 
 
 _RESPONSE: dict[str, Encoder] = {"description": _text(1), "schema": _within(2, _within(1, _schema))}
