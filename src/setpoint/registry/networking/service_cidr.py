@@ -10,14 +10,14 @@ from typing import ClassVar
 from setpoint.api.machinery.status import FieldError, invalid, required
 from setpoint.registry import formats
 from setpoint.registry.fields import Errors, complain
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
-from setpoint.registry.strategy import Context, Object
+from setpoint.registry.spec_status import StatusStrategy
+from setpoint.registry.strategy import Context, Object, Strategy
 
 _PATH = "spec.cidrs"
 
 
-class ServiceCIDRStrategy(SpecStatusStrategy):
-    """Ranges stay, but one of the other family may be added."""
+class ServiceCIDRStrategy(Strategy):
+    """Ranges stay, but one of the other family may be added. Kubernetes forgets to keep the status from writers here."""
 
     validates_whole_on_update: ClassVar[bool] = True
 
@@ -54,4 +54,6 @@ def _ranges(obj: Object) -> list[str]:
 
 def service_cidr_status() -> StatusStrategy:
     """The `status` endpoint."""
-    return StatusStrategy(ServiceCIDRStrategy())
+    strategy = StatusStrategy(ServiceCIDRStrategy())
+    strategy.reset_fields = ()
+    return strategy
