@@ -5,13 +5,11 @@ As `NodeShouldRunDaemonPod` in `pkg/controller/daemon/daemon_controller.go`, wit
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from setpoint.api.types import apps_v1, core_v1
-from setpoint.controllers.taint_eviction.plan import tolerates
-
-_whole_number = re.compile(r"[+-]?[0-9]+").fullmatch
+from setpoint.client.node_selectors import required_terms, selects
+from setpoint.client.tolerations import tolerated
 
 
 def _added(key: str, effect: str) -> core_v1.Toleration:
@@ -58,12 +56,12 @@ class Rule:
 
     def __call__(self, node: core_v1.Node) -> tuple[bool, bool]:
         spec = self._spec
-        if (spec.node_name and spec.node_name != node.metadata.name) or not _affine(spec, node):
+        if (spec.node_name and spec.node_name != node.metadata.name) or not selects(spec, node):
             return False, False
         taints = node.spec.taints
         if not taints:
             return True, True
-        left = {taint.effect for taint in taints if not any(tolerates(each, taint) for each in self._tolerations)}
+        left = {taint.effect for taint in taints if not tolerated(self._tolerations, taint)}
         if left & {"NoSchedule", "NoExecute"}:
             return False, "NoExecute" not in left
         return True, True
@@ -83,50 +81,11 @@ def should_run(daemon_set: apps_v1.DaemonSet, node: core_v1.Node) -> tuple[bool,
     return Rule(daemon_set)(node)
 
 
-def _affine(spec: core_v1.PodSpec, node: core_v1.Node) -> bool:
-    """Node selector and required node affinity hold."""
-    labels = node.metadata.labels
-    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
-        return False
-    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    return required is None or any(_term(term, node) for term in required.node_selector_terms or ())
-
-
-def _term(term: core_v1.NodeSelectorTerm, node: core_v1.Node) -> bool:
-    if not term.match_expressions and not term.match_fields:
-        return False
-    fields = {"metadata.name": node.metadata.name}
-    return _all(term.match_expressions, node.metadata.labels) and _all(term.match_fields, fields)
-
-
-def _all(requirements: Sequence[core_v1.NodeSelectorRequirement], values: Mapping[str, str]) -> bool:
-    return all(_requirement(each, values.get(each.key)) for each in requirements)
-
-
-def _requirement(requirement: core_v1.NodeSelectorRequirement, value: str | None) -> bool:
-    match requirement.operator:
-        case "In":
-            return value is not None and value in requirement.values
-        case "NotIn":
-            return value is None or value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-    limits = requirement.values
-    if value is None or len(limits) != 1 or not _whole_number(value) or not _whole_number(limits[0]):
-        return False
-    return int(value) > int(limits[0]) if requirement.operator == "Gt" else int(value) < int(limits[0])
-
-
 def target_of(pod: core_v1.Pod) -> str:
     """The node that a pod is on, or is meant for by its affinity; "" where it does not say."""
     if pod.spec.node_name:
         return pod.spec.node_name
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    for term in required.node_selector_terms or () if required is not None else ():
+    for term in required_terms(pod.spec) or ():
         for field in term.match_fields:
             if field.key == "metadata.name" and field.operator == "In" and len(field.values) == 1:
                 return field.values[0]

@@ -12,6 +12,7 @@ from enum import Enum
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod, Taint, Toleration
+from setpoint.client.tolerations import tolerates
 
 
 class Observed(Struct, frozen=True):
@@ -63,27 +64,3 @@ def tolerated_for(taints: Sequence[Taint], tolerations: Sequence[Toleration]) ->
         if used.toleration_seconds is not None:
             limits.append(max(0.0, float(used.toleration_seconds)))
     return min(limits) if limits else None
-
-
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """`ToleratesTaint`: an empty effect or key stands for all, operator Exists for any value."""
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    match toleration.operator:
-        case "" | "Equal":
-            return toleration.value == taint.value
-        case "Exists":
-            return True
-        case "Lt" | "Gt":
-            return _compares(toleration, taint)
-    return False
-
-
-def _compares(toleration: Toleration, taint: Taint) -> bool:
-    try:
-        limit, value = int(toleration.value), int(taint.value)
-    except ValueError:
-        return False
-    return value < limit if toleration.operator == "Lt" else value > limit

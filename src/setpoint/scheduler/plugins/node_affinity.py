@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import NodeSelectorTerm, Pod, PreferredSchedulingTerm
+from setpoint.client.node_selectors import required_terms, selects, term_matches
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, default_normalize
 from setpoint.scheduler.plugin_config import NodeAffinityArgs
-from setpoint.scheduler.plugins.node_selectors import required_matches, required_terms, term_matches
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status, unresolvable
 
@@ -39,7 +39,7 @@ class NodeAffinity:
         self._added_preferred = (added.preferred_during_scheduling_ignored_during_execution or ()) if added is not None else ()
 
     def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]:
-        terms = required_terms(pod)
+        terms = required_terms(pod.spec)
         if terms is None:
             return None, None if pod.spec.node_selector or self._added is not None else SKIP
         names = _named_nodes(terms)
@@ -50,7 +50,7 @@ class NodeAffinity:
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         if self._added is not None and not any(term_matches(term, node.known) for term in self._added):
             return ENFORCED
-        return None if required_matches(pod, node.known) else REFUSED
+        return None if selects(pod.spec, node.known) else REFUSED
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
         affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
@@ -86,6 +86,6 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
 
 
 def _node_came_to_match(pod: Pod, event: ClusterEvent) -> bool:
-    if not required_matches(pod, event.new):
+    if not selects(pod.spec, event.new):
         return False
-    return event.old is None or not required_matches(pod, event.old)
+    return event.old is None or not selects(pod.spec, event.old)

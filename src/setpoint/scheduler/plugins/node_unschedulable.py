@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from setpoint.api.types.core_v1 import Pod, Taint
+from setpoint.client.tolerations import NO_SCHEDULE, tolerated
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle
-from setpoint.scheduler.plugins.tolerations import NO_SCHEDULE, tolerated
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Status, unresolvable
 

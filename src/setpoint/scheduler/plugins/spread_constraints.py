@@ -11,11 +11,11 @@ from msgspec import Struct
 from setpoint.api.machinery.selectors import LabelSelector, Requirement, from_labels
 from setpoint.api.types.apps_v1 import REPLICASETS, STATEFULSETS
 from setpoint.api.types.core_v1 import REPLICATIONCONTROLLERS, SERVICES, Pod, TopologySpreadConstraint
+from setpoint.client.node_selectors import selects
+from setpoint.client.tolerations import untolerated
 from setpoint.scheduler.framework import Listers
 from setpoint.scheduler.node_info import NodeInfo
 from setpoint.scheduler.plugin_config import PodTopologySpreadArgs
-from setpoint.scheduler.plugins.node_selectors import required_matches
-from setpoint.scheduler.plugins.tolerations import untolerated
 from setpoint.scheduler.pod_terms import selector_of
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -43,7 +43,7 @@ class Constraint(Struct, frozen=True):
 
 def accepts(constraint: Constraint, pod: Pod, node: NodeInfo) -> bool:
     """Whether the node counts, by the constraint's policies."""
-    if constraint.honor_affinity and not required_matches(pod, node.known):
+    if constraint.honor_affinity and not selects(pod.spec, node.known):
         return False
     return not constraint.honor_taints or untolerated(pod.spec.tolerations, node.known.spec.taints) is None
 

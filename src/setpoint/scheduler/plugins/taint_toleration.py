@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod, Toleration
+from setpoint.client.tolerations import PREFER_NO_SCHEDULE, tolerated, untolerated
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle, default_normalize
-from setpoint.scheduler.plugins.tolerations import PREFER_NO_SCHEDULE, tolerated, untolerated
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Status, unresolvable
 

@@ -17,8 +17,8 @@ from setpoint.api.types.core_v1 import (
     Pod,
 )
 from setpoint.api.types.storage_v1 import STORAGECLASSES, StorageClass
+from setpoint.client.node_selectors import term_matches
 from setpoint.scheduler.framework import Listers
-from setpoint.scheduler.plugins.node_selectors import term_matches
 from setpoint.scheduler.pod_terms import selector_of
 from setpoint.scheduler.pods import ClaimName, claim_names
 from setpoint.scheduler.status import Status, unresolvable

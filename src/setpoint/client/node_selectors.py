@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from setpoint.api.types.core_v1 import Node, NodeSelectorRequirement, NodeSelectorTerm, Pod
+from setpoint.api.types.core_v1 import Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 
 _whole_number = re.compile(r"[+-]?[0-9]+").fullmatch
 
@@ -45,18 +45,18 @@ def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
     return all(requirement_matches(requirement, fields) for requirement in term.match_fields)
 
 
-def required_terms(pod: Pod) -> tuple[NodeSelectorTerm, ...] | None:
+def required_terms(spec: PodSpec) -> tuple[NodeSelectorTerm, ...] | None:
     """The alternatives of the required node affinity; None if the pod has no such rule (an empty rule matches no node)."""
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     if affinity is None or affinity.required_during_scheduling_ignored_during_execution is None:
         return None
     return affinity.required_during_scheduling_ignored_during_execution.node_selector_terms or ()
 
 
-def required_matches(pod: Pod, node: Node) -> bool:
+def selects(spec: PodSpec, node: Node) -> bool:
     """Both the node selector and the required node affinity hold."""
     labels = node.metadata.labels
-    if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
+    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
         return False
-    terms = required_terms(pod)
+    terms = required_terms(spec)
     return terms is None or any(term_matches(term, node) for term in terms)

@@ -10,14 +10,27 @@ NO_SCHEDULE, NO_EXECUTE, PREFER_NO_SCHEDULE = "NoSchedule", "NoExecute", "Prefer
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """An empty effect stands for all effects; Exists with an empty key for all taints."""
+    """An empty effect or key stands for all, the operator Exists for any value; Lt and Gt compare the taint's number."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
         return False
-    if toleration.operator in ("", "Equal"):
-        return toleration.key == taint.key and toleration.value == taint.value
-    return toleration.operator == "Exists"
+    match toleration.operator:
+        case "" | "Equal":
+            return toleration.value == taint.value
+        case "Exists":
+            return True
+        case "Lt" | "Gt":
+            return _compares(toleration, taint)
+    return False
+
+
+def _compares(toleration: Toleration, taint: Taint) -> bool:
+    try:
+        limit, value = int(toleration.value), int(taint.value)
+    except ValueError:
+        return False
+    return value < limit if toleration.operator == "Lt" else value > limit
 
 
 def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
