@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import UserInfo
+from setpoint.api.types.core_v1 import NODES
 from setpoint.apiserver.pki import Authority, Subject
 from setpoint.apiserver.request import Request
 from setpoint.app import bootstrap
@@ -42,7 +43,8 @@ class Rig:
         self.clock = VirtualClock()
         self.store = memory_store(self.clock)
         self.pipeline = make_pipeline(self.store, self.clock, address=lambda: "127.0.0.1:6443")
-        self.signer = signer(Authority(directory / "pki"))
+        self.authority = Authority(directory / "pki")
+        self.signer = signer(self.authority)
         self.directory = directory
 
     def client(self, user: UserInfo) -> Client:
@@ -58,6 +60,12 @@ class Rig:
         without = {name for name in CONTROLLERS if name not in WANTED}
         manager = ControllerManager(self.client(MASTER), self.clock, settings, without=without)
         return asyncio.gather(manager.run(), *(follower.run() for follower in self.pipeline.followers))
+
+    async def register(self, name: str, address: str) -> None:
+        """Make a Node that says where it is."""
+        told = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
+        user = UserInfo(f"system:node:{name}", groups=NODE.groups)
+        await self.client(user).create(NODES, {"metadata": {"name": name}, "status": {"addresses": told}})
 
     def certificate(self, kind: Any, *names: str) -> NodeCertificate:
         made = NodeCertificate(
@@ -98,10 +106,40 @@ async def test_a_joining_machine_becomes_its_node_and_serves_as_it(rig: Rig) -> 
     await having(rig, identity, JOINING)
     assert identity.usable
     assert identity.pair.key.stat().st_mode & 0o77 == 0
+    await rig.register("n1", "127.0.0.1")
     await having(rig, serving, NODE)
     assert serving.usable
     rig.clock.jump(1001)
     assert not identity.usable
+
+
+async def test_a_serving_certificate_waits_for_the_nodes_addresses(rig: Rig) -> None:
+    serving = rig.certificate(SERVING, "n1", "192.0.2.7")
+    asking = asyncio.ensure_future(serving.obtain(rig.client(NODE)))
+    for _ in range(10):
+        await rig.clock.advance(0.5)
+    assert not asking.done()
+    await rig.register("n1", "192.0.2.7")
+    for _ in range(10):
+        await rig.clock.advance(0.5)
+    await asking
+    assert serving.usable
+
+
+async def test_what_is_another_nodes_or_the_api_servers_is_left_to_a_person(rig: Rig) -> None:
+    await rig.register("n2", "192.0.2.7")
+    await rig.register("n1", "192.0.2.7")
+    with pytest.raises(StartError):
+        await having(rig, rig.certificate(SERVING, "n1", "192.0.2.7"), NODE)
+    rig.authority.issue("apiserver", Subject("kube-apiserver", (), ("api.example.org", "192.0.2.1")))
+    assert rig.signer.servers() == {"api.example.org", "192.0.2.1"}
+    name = "api.example.org"
+    await rig.register(name, "192.0.2.8")
+    user = UserInfo(f"system:node:{name}", groups=NODE.groups)
+    serving = rig.certificate(SERVING, name, "192.0.2.8")
+    serving._subject = Subject(user.name, ("system:nodes",), (name, "192.0.2.8"))
+    with pytest.raises(StartError):
+        await having(rig, serving, user)
 
 
 @pytest.mark.parametrize("user", [STRANGER, UserInfo("system:node:n2", groups=("system:nodes", "system:authenticated"))])

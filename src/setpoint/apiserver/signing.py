@@ -145,6 +145,17 @@ def lifetime(pem: bytes) -> tuple[float, float]:
     return certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp()
 
 
+def names_of(pem: bytes) -> frozenset[str]:
+    """The names and addresses that a PEM certificate is good for; raises ValueError when it is none."""
+    certificate = x509.load_pem_x509_certificate(pem)
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return frozenset()
+    addresses = names.get_values_for_type(x509.IPAddress)
+    return frozenset((*names.get_values_for_type(x509.DNSName), *map(str, addresses)))
+
+
 def _requested_names(request: x509.CertificateSigningRequest) -> list[x509.GeneralName]:
     try:
         return list(request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)

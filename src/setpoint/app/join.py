@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.core_v1 import NODES
 from setpoint.apiserver.pki import KeyPair, Subject
 from setpoint.app import identities, parts
 from setpoint.app.node_certificates import CLIENT, SERVING, NodeCertificate
@@ -49,6 +50,8 @@ async def run_joined(joining: JoinOptions, stop: asyncio.Event) -> None:
     identity = NodeCertificate(directory / "client", CLIENT, Subject(user, groups), clock)
     serving = NodeCertificate(directory / "serving", SERVING, Subject(user, groups, (joining.name, address)), clock)
     await _ensure(identity, joining, None)
+    if not serving.usable:
+        await _register(joining, identity.pair, address)
     await _ensure(serving, joining, identity.pair)
     client, transport = _connect(joining, identity.pair)
     agent = parts.node_agent(
@@ -79,6 +82,24 @@ async def _ensure(certificate: NodeCertificate, joining: JoinOptions, identity: 
         await certificate.obtain(client)
     except (StatusError, TransportError) as error:
         raise StartError(f"{joining.server} gives no certificate: {error}") from error
+    finally:
+        await transport.close()
+
+
+async def _register(joining: JoinOptions, identity: KeyPair, address: str) -> None:
+    """Tell where the node is, which its serving certificate is held against; the rest of its Node is the agent's to say."""
+    client, transport = _connect(joining, identity)
+    told = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": joining.name}]
+    try:
+        try:
+            await client.create(NODES, {"metadata": {"name": joining.name}, "status": {"addresses": told}})
+        except StatusError as error:
+            if error.code != 409:
+                raise
+            patch = {"status": {"addresses": told}}
+            await client.patch(NODES, joining.name, patch, kind="strategic", subresource="status")
+    except (StatusError, TransportError) as error:
+        raise StartError(f"{joining.server} does not register the node: {error}") from error
     finally:
         await transport.close()
 

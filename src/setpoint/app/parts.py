@@ -38,7 +38,7 @@ def controller_manager(
     nodes = NodeTimings(monitor_period=timings.node_monitor_period, monitor_grace=timings.node_monitor_grace)
     settings = Settings(
         cluster_ca=authority.pem,
-        signer=signer(authority),
+        signer=signer(authority, options.server),
         token_signer=token_signer(authority),
         nodes=nodes,
         volumes=options.data_dir.absolute() / "volumes" if options.has_nodes else None,
@@ -66,8 +66,8 @@ def token_signer(authority: Authority) -> Callable[[str, str, str, str], str]:
     return sign
 
 
-def signer(authority: Authority) -> Signer:
-    """What signs nodes' certificates: the cluster's CA."""
+def signer(authority: Authority, server: str = "") -> Signer:
+    """What signs nodes' certificates: the cluster's CA. `server` is the URL of an API server elsewhere, if there is one."""
     from setpoint.controllers.certificates.requests import Requested, Signer
 
     def read(pem: bytes) -> Requested:
@@ -81,7 +81,19 @@ def signer(authority: Authority) -> Signer:
 
         return lifetime(pem)[1]
 
-    return Signer(read, authority.sign_request, expires)
+    def servers() -> frozenset[str]:
+        """By the certificate of the API server of this directory, where there is one, and the URL."""
+        from urllib.parse import urlsplit
+
+        from setpoint.apiserver.signing import names_of
+
+        named = frozenset({urlsplit(server).hostname or ""} - {""})
+        try:
+            return named | names_of((authority.directory / "apiserver.crt").read_bytes())
+        except OSError:
+            return named
+
+    return Signer(read, authority.sign_request, expires, servers)
 
 
 def node_agent(  # noqa: PLR0913  what an agent is made of comes from as many parts

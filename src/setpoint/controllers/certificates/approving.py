@@ -1,7 +1,7 @@
 """Approves what nodes ask for: a client certificate where the asker may have one, as an access review says.
 
-Kubernetes leaves serving certificates to people; here a node's own, for its own name and addresses, is approved too, so that
-machines join without anybody's hand. Source: Kubernetes `controller/certificates/approver/sarapprove.go`.
+Kubernetes leaves serving certificates to people; here a node's own, for its own name and addresses (see `serving`), is approved
+too, so that machines join without anybody's hand. Source: Kubernetes `controller/certificates/approver/sarapprove.go`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,20 @@ from setpoint.api.types.core_v1 import NODES as NODE_OBJECTS
 from setpoint.api.types.core_v1 import Node
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
+from setpoint.client.objects import key_of
 from setpoint.client.store import Store
-from setpoint.controllers.certificates.requests import CLIENT_SIGNER, REQUESTS, SERVING_SIGNER, Signer, complaint, has, pem_of
+from setpoint.controllers.certificates.requests import (
+    CLIENT_SIGNER,
+    NODE_PREFIX,
+    REQUESTS,
+    SERVING_SIGNER,
+    Requested,
+    Signer,
+    complaint,
+    has,
+    pem_of,
+)
+from setpoint.controllers.certificates.serving import BY_ADDRESS, Claims, by_address, claims_of, refusal
 from setpoint.controllers.component import Context
 from setpoint.kit import logs
 
@@ -31,10 +43,11 @@ _SERVING = "Auto approving serving certificate of a node for its own name and ad
 
 
 class Observed(Struct, frozen=True):
-    """A request, and the addresses that its node tells of itself (None: there is no such node yet)."""
+    """A request, what it asks for (None: that cannot be read), and what its names are held against."""
 
     request: CertificateSigningRequest
-    addresses: frozenset[str] | None
+    asked: Requested | None
+    claims: Claims
 
 
 class Plan(Struct, frozen=True):
@@ -49,28 +62,34 @@ class ApprovingReconciler:
     """Keys are requests."""
 
     def __init__(
-        self, client: ClientProtocol, requests: Store[CertificateSigningRequest], nodes: Store[Node], signer: Signer
+        self,
+        client: ClientProtocol,
+        requests: Store[CertificateSigningRequest],
+        nodes: Store[Node],
+        signer: Signer,
+        service_ranges: tuple[str, ...] = (),
     ) -> None:
         self._client = client
         self._requests = requests
         self._nodes = nodes
         self._signer = signer
+        self._service_ranges = service_ranges
 
     def observe(self, key: str) -> Observed | None:
         request = self._requests.get(key)
         if request is None:
             return None
-        node = self._nodes.get(request.spec.username.removeprefix("system:node:"))
-        addresses = frozenset(each.address for each in node.status.addresses) if node is not None else None
-        return Observed(request, addresses or None)
-
-    def diff(self, observed: Observed) -> Plan | None:
-        request, spec = observed.request, observed.request.spec
-        if request.status.certificate or has(request, "Approved") or has(request, "Denied"):
-            return None
         try:
             asked = self._signer.read(pem_of(request))
         except ValueError:
+            return Observed(request, None, Claims(None))
+        if request.spec.signer_name != SERVING_SIGNER:
+            return Observed(request, asked, Claims(None))
+        return Observed(request, asked, claims_of(asked, self._nodes, self._signer.servers(), self._service_ranges))
+
+    def diff(self, observed: Observed) -> Plan | None:
+        request, spec, asked = observed.request, observed.request.spec, observed.asked
+        if asked is None or request.status.certificate or has(request, "Approved") or has(request, "Denied"):
             return None
         if spec.signer_name not in (CLIENT_SIGNER, SERVING_SIGNER) or complaint(spec.signer_name, asked, spec.usages):
             return None
@@ -79,8 +98,10 @@ class ApprovingReconciler:
             own = (("selfnodeclient", "Auto approving self kubelet client certificate after SubjectAccessReview."),)
             any_node = (("nodeclient", "Auto approving kubelet client certificate after SubjectAccessReview."),)
             return Plan(request, (own if itself else ()) + any_node)
-        theirs = observed.addresses
-        if not itself or {*asked.dns_names} - {asked.node} or (theirs is not None and {*asked.ip_addresses} - theirs):
+        if not itself:
+            return None
+        if why := refusal(asked, observed.claims):
+            log.info("a request for a serving certificate waits", request=request.metadata.name, node=asked.node, why=why)
             return None
         return Plan(request, (), _SERVING)
 
@@ -125,8 +146,20 @@ def new(context: Context) -> Controller[Observed, Plan] | None:
         return None
     requests = context.informers.of(CERTIFICATESIGNINGREQUESTS)
     nodes = context.informers.of(NODE_OBJECTS)
-    reconciler = ApprovingReconciler(context.client, requests.store, nodes.store, signer)
+    nodes.add_index(BY_ADDRESS, by_address)
+    ranges = context.settings.service_ranges
+    reconciler = ApprovingReconciler(context.client, requests.store, nodes.store, signer, ranges)
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=(requests, nodes))
 
     controller.follow(requests)
+
+    def registered(_: str, old: Node | None, new: Node | None) -> None:
+        """A node's request may have come before the Node was seen here, or had its addresses."""
+        if new is None or (old is not None and old.status.addresses == new.status.addresses):
+            return
+        for request in requests.store.list():
+            if request.spec.signer_name == SERVING_SIGNER and request.spec.username == NODE_PREFIX + new.metadata.name:
+                controller.enqueue(key_of(request))
+
+    nodes.on_change(registered)
     return controller

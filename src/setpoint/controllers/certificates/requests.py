@@ -46,12 +46,14 @@ class Signer(Struct, frozen=True):
     """The cluster's CA, given by the composition root.
 
     `read` reads a PEM request and `sign` signs one for usages and seconds; both raise ValueError for what is not sound.
-    `expires` says when a PEM certificate ends (seconds since the epoch).
+    `expires` says when a PEM certificate ends (seconds since the epoch). `servers` are the names and addresses that API servers
+    are known by, as far as they are known here.
     """
 
     read: Callable[[bytes], Requested]
     sign: Callable[[bytes, Sequence[str], int], bytes]
     expires: Callable[[bytes], float]
+    servers: Callable[[], frozenset[str]] = frozenset
 
 
 def has(request: CertificateSigningRequest, kind: str) -> bool:
