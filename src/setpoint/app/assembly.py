@@ -6,8 +6,6 @@ from collections import ChainMap
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from setpoint.api.machinery.schema import trees
 from setpoint.apiserver.admission_policies.following import AdmissionPolicies
 from setpoint.apiserver.admission_webhooks.following import AdmissionWebhooks
@@ -38,40 +36,17 @@ from setpoint.registry.admission.pod_security.step import PodSecurity
 from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.registry.table import minors
-from setpoint.storage.protocol import Diagnosed, NotFound, Record, Store
+from setpoint.storage.protocol import Diagnosed, Store
 
 Fetch = Callable[[Mapping[str, Any]], Awaitable[bytes]]
-_MOST_DECODED = 1024  # objects that are kept; then all are forgotten, and those in use come back
 
 
-class Objects:
-    """Current objects as plain JSON, for whoever needs to look one up: tokens, admission, the kubelet proxy.
-
-    What was decoded is kept as long as it is current, and shared: tokens ask for the same few objects with every request.
+class Objects(StoreReader):
+    """Current objects for whoever looks one up besides admission: tokens, the kubelet proxy. They ask for the same few objects
+    with every request.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._decoded: dict[str, tuple[Record, Mapping[str, Any]]] = {}
-
-    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
-        """The object, None if there is none."""
-        key = f"{group_resource}/{namespace}/{name}" if namespace else f"{group_resource}/{name}"
-        record = self._store.known(key)
-        if record is None:
-            try:
-                record = await self._store.get(key)
-            except NotFound:
-                self._decoded.pop(key, None)
-                return None
-        held = self._decoded.get(key)
-        if held is not None and held[0] is record:
-            return held[1]
-        found: dict[str, Any] = orjson.loads(record.value)
-        if len(self._decoded) >= _MOST_DECODED:
-            self._decoded.clear()
-        self._decoded[key] = (record, found)
-        return found
+    find = StoreReader.get
 
 
 def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts

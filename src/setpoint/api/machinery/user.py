@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -14,6 +15,17 @@ class UserInfo(Struct, frozen=True):
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """As reviews tell it, without what is empty."""
+        told: dict[str, Any] = {"username": self.name}
+        if self.uid:
+            told["uid"] = self.uid
+        if self.groups:
+            told["groups"] = list(self.groups)
+        if self.extra:
+            told["extra"] = {name: list(values) for name, values in self.extra.items()}
+        return told
 
 
 ADMIN = UserInfo("kubernetes-admin", groups=("system:masters", "system:authenticated"))

@@ -141,18 +141,6 @@ class Subject:
                 metadata.pop(name, None)
         return obj
 
-    def user(self) -> dict[str, Any]:
-        """`authentication.k8s.io/v1 UserInfo`."""
-        user = self.request.context.user
-        found: dict[str, Any] = {"username": user.name}
-        if user.uid:
-            found["uid"] = user.uid
-        if user.groups:
-            found["groups"] = list(user.groups)
-        if user.extra:
-            found["extra"] = {name: list(values) for name, values in user.extra.items()}
-        return found
-
     def as_request(self, target: Target) -> dict[str, Any]:
         """`AdmissionRequest` without objects, as reviews and expressions have it."""
         own, request = self.target, self.request
@@ -166,7 +154,7 @@ class Subject:
             asked["name"] = self.name
         if self.namespace:
             asked["namespace"] = self.namespace
-        asked |= {"operation": request.operation, "userInfo": self.user()}
+        asked |= {"operation": request.operation, "userInfo": request.context.user.as_json()}
         return asked
 
     def seen_request(self, target: Target) -> dict[str, Any]:

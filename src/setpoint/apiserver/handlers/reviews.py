@@ -31,20 +31,8 @@ async def self_subject(call: Call) -> Response:
     """SelfSubjectReview answers who asks."""
     review = read_review(call)
     review["metadata"] = {"creationTimestamp": call.store.stamp()}
-    review["status"] = {"userInfo": user_info(call.request.user)}
+    review["status"] = {"userInfo": call.request.user.as_json()}
     return answers.value_answer(call, review, 201)
-
-
-def user_info(user: UserInfo) -> dict[str, Any]:
-    """`authentication.k8s.io/v1 UserInfo`, without what is empty."""
-    info: dict[str, Any] = {"username": user.name}
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = {name: list(values) for name, values in user.extra.items()}
-    return info
 
 
 async def self_access(call: Call) -> Response:

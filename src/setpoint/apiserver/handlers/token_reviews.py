@@ -12,7 +12,7 @@ from setpoint.apiserver import answers
 from setpoint.apiserver.authentication import Authentication
 from setpoint.apiserver.authentication.rejected import Rejected
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.handlers.reviews import read_review, user_info
+from setpoint.apiserver.handlers.reviews import read_review
 from setpoint.apiserver.request import Response
 
 
@@ -34,7 +34,7 @@ class TokenReviews:
         try:
             audiences = spec.get("audiences") or [self._audience]
             user, meant = await self._authentication.review(token, audiences, self._audience)
-            status |= {"authenticated": True, "user": user_info(user), "audiences": meant}
+            status |= {"authenticated": True, "user": user.as_json(), "audiences": meant}
         except Rejected as reason:
             status["error"] = str(reason)
         review["status"] = status

@@ -9,31 +9,13 @@ from msgspec import Struct
 
 _MIRROR = "kubernetes.io/config.mirror"
 #: fields of a volume source → the field in them that names a Secret, as a text or as a reference
-_POD_SECRETS = (
-    ("azureFile", "secretName"),
-    ("secret", "secretName"),
-    ("cephfs", "secretRef"),
-    ("cinder", "secretRef"),
-    ("flexVolume", "secretRef"),
-    ("rbd", "secretRef"),
-    ("scaleIO", "secretRef"),
-    ("iscsi", "secretRef"),
-    ("storageos", "secretRef"),
+_SECRETS = (
+    *((source, "secretRef") for source in ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")),
     ("csi", "nodePublishSecretRef"),
 )
+_POD_SECRETS = (("azureFile", "secretName"), ("secret", "secretName"), *_SECRETS)
 #: the same of a persistent volume: those that the node's agent reads
-_VOLUME_SECRETS = (
-    ("cephfs", "secretRef"),
-    ("cinder", "secretRef"),
-    ("flexVolume", "secretRef"),
-    ("rbd", "secretRef"),
-    ("scaleIO", "secretRef"),
-    ("iscsi", "secretRef"),
-    ("storageos", "secretRef"),
-    ("csi", "nodePublishSecretRef"),
-    ("csi", "nodeStageSecretRef"),
-    ("csi", "nodeExpandSecretRef"),
-)
+_VOLUME_SECRETS = (*_SECRETS, ("csi", "nodeStageSecretRef"), ("csi", "nodeExpandSecretRef"))
 _NOTHING: Mapping[str, Any] = {}
 
 
