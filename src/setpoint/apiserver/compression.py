@@ -18,7 +18,7 @@ async def compressed(response: Response, accepted: str) -> Response:
     packed = await asyncio.get_running_loop().run_in_executor(None, gzip.compress, body, 1)
     varies = ", ".join(filter(None, (response.headers.get("Vary"), "Accept-Encoding")))
     headers = {**response.headers, "Content-Encoding": "gzip", "Vary": varies}
-    return Response(response.status, headers, packed, warnings=response.warnings)
+    return Response(response.status, headers, packed, warnings=response.warnings, more_headers=response.more_headers)
 
 
 def _accepts_gzip(accepted: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from setpoint.storage.encryption import configuration
 from setpoint.storage.encryption.configuration import chosen, parse, read
 
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -104,6 +105,13 @@ def test_several_complaints_are_a_list_as_kubernetes_writes_it() -> None:
     )
     short = base64.b64encode(bytes(16)).decode()
     assert "got 16, expected one of [32]" in complaint((["secrets"], [aes("secretbox", secret=short)]))
+
+
+@pytest.mark.parametrize("provider", ["kms", "secretbox"])
+def test_what_a_provider_needs_is_said_when_the_file_is_read(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(configuration, "find_spec", lambda _: None)
+    given = kms() if provider == "kms" else aes("secretbox")
+    assert f"pip install 'setpoint[{provider}]'" in complaint((["secrets"], [given]))
 
 
 def test_a_file_is_not_quoted(tmp_path: Path) -> None:

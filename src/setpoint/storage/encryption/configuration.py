@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +169,20 @@ def _provider(path: str, provider: Any, found: _Found) -> list[Transformer]:
     (name,) = named
     if name == "identity":
         return [Identity()]
+    if why := _lacks(name):
+        errors.append(invalid(f"{path}.{name}", name, why))
+        return []
     if name == "kms":
         return _kms(f"{path}.kms", given["kms"], found)
     return _keys(f"{path}.{name}", name, given[name], errors)
+
+
+def _lacks(provider: str) -> str:
+    """Which extra of ours a provider needs that is not installed; empty for none."""
+    module = {"kms": "grpc", "secretbox": "nacl"}.get(provider)
+    if module is None or find_spec(module) is not None:
+        return ""
+    return f"{provider} needs Setpoint's extra: pip install 'setpoint[{provider}]'"
 
 
 def _kms(path: str, given: Any, found: _Found) -> list[Transformer]:

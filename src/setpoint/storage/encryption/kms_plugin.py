@@ -84,10 +84,8 @@ class SocketPlugin:
         if self._channel is None:
             os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # our children never use gRPC
             os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what matters comes as an exception
-            try:
-                from grpc import aio
-            except ImportError as error:
-                raise PluginError("KMS plugins need Setpoint's extra: pip install 'setpoint[kms]'") from error
+            from grpc import aio
+
             self._channel = aio.insecure_channel(self._target, options=_OPTIONS)
         return self._channel
 
