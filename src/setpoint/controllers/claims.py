@@ -22,6 +22,7 @@ from setpoint.api.machinery.selectors import LabelSelector, from_object
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.client import ClientProtocol
 from setpoint.client.owners import controller_of, controller_reference
+from setpoint.client.store import Store
 
 T = TypeVar("T")
 BY_CONTROLLER = "controller"
@@ -36,6 +37,11 @@ def by_controller(obj: Any) -> tuple[str, ...]:
 def orphans_of(namespace: str) -> str:
     """The index value of a namespace's orphans (uids have no slash)."""
     return f"{namespace}/"
+
+
+def own_and_orphans(objects: Store[T], owner: Any) -> list[T]:
+    """What an owner of that metadata controls, and what it might adopt; the store has the index BY_CONTROLLER."""
+    return [*objects.by_index(BY_CONTROLLER, owner.uid), *objects.by_index(BY_CONTROLLER, orphans_of(owner.namespace))]
 
 
 @lru_cache(maxsize=4096)

@@ -8,8 +8,9 @@ import msgspec
 
 from setpoint.api.types import batch_v1
 from setpoint.controllers.cronjob import missed
-from setpoint.controllers.cronjob.plan import Event, Observed, Plan
+from setpoint.controllers.cronjob.plan import Observed, Plan
 from setpoint.controllers.cronjob.schedule import Schedule, Unparseable, location, parse
+from setpoint.controllers.event import Event
 from setpoint.controllers.job import conditions
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from setpoint.api.types import batch_v1, core_v1
+from setpoint.controllers.event import Event
 
 
 class Observed(Struct, frozen=True):
@@ -15,14 +16,6 @@ class Observed(Struct, frozen=True):
     cron_job: batch_v1.CronJob
     jobs: Sequence[batch_v1.Job]
     now: float
-
-
-class Event(Struct, frozen=True):
-    """Something to tell about the CronJob."""
-
-    kind: str
-    reason: str
-    message: str
 
 
 class Plan(Struct, frozen=True):

@@ -16,9 +16,10 @@ from setpoint.client.expectations import TIMEOUT
 from setpoint.controllers import claims
 from setpoint.controllers.daemonset import status, versions
 from setpoint.controllers.daemonset.nodes import places, target_of
-from setpoint.controllers.daemonset.plan import Event, Observed, Plan
+from setpoint.controllers.daemonset.plan import Observed, Plan
 from setpoint.controllers.daemonset.rollout import Rollout, allows_surge
 from setpoint.controllers.daemonset.versions import Versions
+from setpoint.controllers.event import Event
 from setpoint.controllers.history import REVISION_LABEL
 from setpoint.controllers.owned_pods.state import is_available, is_ready, is_terminal
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers import revision_control
+from setpoint.controllers.event import Event
 
 
 class Observed(Struct, frozen=True):
@@ -23,14 +24,6 @@ class Observed(Struct, frozen=True):
     backoff: Mapping[str, float]
     trusted: bool
     now: float
-
-
-class Event(Struct, frozen=True):
-    """Something to tell about the DaemonSet."""
-
-    kind: str
-    reason: str
-    message: str
 
 
 class Plan(Struct, frozen=True):

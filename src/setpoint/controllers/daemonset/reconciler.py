@@ -15,7 +15,7 @@ from setpoint.client.expectations import Expectations
 from setpoint.client.objects import key_of
 from setpoint.client.owners import is_controlled_by
 from setpoint.client.store import Store
-from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
+from setpoint.controllers.claims import Claims, own_and_orphans
 from setpoint.controllers.daemonset import diff as decision
 from setpoint.controllers.daemonset import status
 from setpoint.controllers.daemonset.failures import Failures
@@ -69,10 +69,8 @@ class DaemonSetReconciler:
         if self._fresh.is_stale(daemon_set):
             return None
         trusted = self._expectations.satisfied(key)  # asked before the cache is read
-        meta = daemon_set.metadata
-        values = (meta.uid, orphans_of(meta.namespace))
-        pods = [pod for value in values for pod in self._pods.by_index(BY_CONTROLLER, value)]
-        revisions = [each for value in values for each in self._revision_store.by_index(BY_CONTROLLER, value)]
+        pods = own_and_orphans(self._pods, daemon_set.metadata)
+        revisions = own_and_orphans(self._revision_store, daemon_set.metadata)
         nodes = sorted(self._nodes.list(), key=lambda node: node.metadata.name)
         return Observed(daemon_set, pods, revisions, nodes, self._failures.waits(key), trusted, self._clock.now())
 

@@ -13,8 +13,9 @@ from setpoint.api.types.autoscaling_v2 import (
     HorizontalPodAutoscalerStatus,
     MetricStatus,
 )
+from setpoint.controllers.event import Event
 from setpoint.controllers.horizontal_pod_autoscaler import plan as kinds
-from setpoint.controllers.horizontal_pod_autoscaler.plan import Change, Event, Failure, Memory, Observed, Plan, Selected, Target
+from setpoint.controllers.horizontal_pod_autoscaler.plan import Change, Failure, Memory, Observed, Plan, Selected, Target
 from setpoint.controllers.horizontal_pod_autoscaler.proposals import Given, Proposal, Useless, propose, tolerance
 from setpoint.controllers.horizontal_pod_autoscaler.stabilizing import Asked, allow, noted
 from setpoint.kit.clock import rfc3339

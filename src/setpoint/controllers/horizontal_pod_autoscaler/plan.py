@@ -9,18 +9,11 @@ from msgspec import Struct
 
 from setpoint.api.machinery.selectors import LabelSelector
 from setpoint.api.types import autoscaling_v2, core_v1
+from setpoint.controllers.event import Event
 
 ABLE_TO_SCALE = "AbleToScale"
 SCALING_ACTIVE = "ScalingActive"
 SCALING_LIMITED = "ScalingLimited"
-
-
-class Event(Struct, frozen=True):
-    """Something to tell about the autoscaler."""
-
-    kind: str
-    reason: str
-    message: str
 
 
 class Failure(Struct, frozen=True):

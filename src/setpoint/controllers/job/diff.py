@@ -7,10 +7,11 @@ import msgspec
 from setpoint.api.types import batch_v1
 from setpoint.client.expectations import TIMEOUT
 from setpoint.controllers import claims
+from setpoint.controllers.event import Event
 from setpoint.controllers.job import conditions, ending, manage, tracking
 from setpoint.controllers.job.manage import Change
 from setpoint.controllers.job.observation import View, with_finalizer
-from setpoint.controllers.job.plan import Event, Observed, Plan
+from setpoint.controllers.job.plan import Observed, Plan
 from setpoint.controllers.owned_pods.state import is_ready
 from setpoint.kit.clock import rfc3339
 

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from setpoint.api.types import batch_v1, core_v1
+from setpoint.controllers.event import Event
 from setpoint.controllers.job.backoff import Record
 
 
@@ -25,14 +26,6 @@ class Observed(Struct, frozen=True):
     record: Record
     trusted: bool
     now: float
-
-
-class Event(Struct, frozen=True):
-    """Something to tell about the Job."""
-
-    kind: str
-    reason: str
-    message: str
 
 
 class Plan(Struct, frozen=True):

@@ -16,7 +16,7 @@ from setpoint.client.events import EventRecorder
 from setpoint.client.expectations import Expectations
 from setpoint.client.objects import key_of
 from setpoint.client.store import Store
-from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
+from setpoint.controllers.claims import Claims, own_and_orphans
 from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.job import conditions, status, tracking
 from setpoint.controllers.job import diff as decision
@@ -64,8 +64,7 @@ class JobReconciler:
             return None
         trusted = self._expectations.satisfied(key)  # asked before the cache is read
         meta = job.metadata
-        values = (meta.uid, orphans_of(meta.namespace))
-        pods = [pod for value in values for pod in self._pods.by_index(BY_CONTROLLER, value)]
+        pods = own_and_orphans(self._pods, meta)
         record = self._records.get(meta.uid, Record())
         return Observed(job, pods, self._untracking.of(meta.uid), record, trusted, self._clock.now())
 

@@ -14,7 +14,7 @@ from setpoint.client.controller import Result
 from setpoint.client.events import EventRecorder
 from setpoint.client.objects import key
 from setpoint.client.store import Store
-from setpoint.controllers.claims import BY_CONTROLLER, Claims, orphans_of
+from setpoint.controllers.claims import Claims, own_and_orphans
 from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.owned_pods.slow_start import slow_start
 from setpoint.controllers.refusals import is_namespace_terminating
@@ -73,10 +73,9 @@ class StatefulSetReconciler:
             return None
         if self._fresh.is_stale(stateful_set):
             return None
-        meta = stateful_set.metadata
-        pods = self._pods.by_index(BY_CONTROLLER, meta.uid) + self._pods.by_index(BY_CONTROLLER, orphans_of(meta.namespace))
-        own, orphans = (self._revision_store.by_index(BY_CONTROLLER, value) for value in (meta.uid, orphans_of(meta.namespace)))
-        return Observed(stateful_set, pods, own + orphans, self._claims(stateful_set, pods), self._clock.now())
+        pods = own_and_orphans(self._pods, stateful_set.metadata)
+        revisions = own_and_orphans(self._revision_store, stateful_set.metadata)
+        return Observed(stateful_set, pods, revisions, self._claims(stateful_set, pods), self._clock.now())
 
     def _claims(self, stateful_set: apps_v1.StatefulSet, pods: list[core_v1.Pod]) -> dict[str, core_v1.PersistentVolumeClaim]:
         templates = [each.metadata.name for each in stateful_set.spec.volume_claim_templates]
