@@ -13,8 +13,9 @@ from setpoint.apiserver import answers
 from setpoint.apiserver.audit.policy import Policy
 from setpoint.apiserver.audit.recorder import Recorder, source_addresses
 from setpoint.apiserver.authorization.decision import Decision, Rules
+from setpoint.apiserver.call import Call
 from setpoint.apiserver.pipeline import Pipeline
-from setpoint.apiserver.request import Request, Response
+from setpoint.apiserver.request import Request, Response, json_response
 from setpoint.apiserver.routing import RequestInfo, parse
 from setpoint.kit.clock import VirtualClock
 from setpoint.registry.table import RESOURCES
@@ -154,6 +155,22 @@ async def test_bodies_are_recorded_as_the_policy_says(rig: Rig) -> None:
     [event] = rig.events()
     assert event["responseStatus"]["status"] == "Success"
     assert event["responseStatus"]["details"]["name"] == "a"
+
+
+async def test_what_is_passed_on_to_pods_is_not_recorded(rig: Rig) -> None:
+    rig.record({"level": "RequestResponse"}, omitStages=["RequestReceived"])
+
+    async def pod(_: Call) -> Response:
+        return json_response({"kind": "Secret", "data": {"a": "eHl6"}})
+
+    rig.pipeline.subresource("pods/proxy", pod)
+    await rig("POST /api/v1/namespaces/d/pods/p/proxy/login", {"metadata": {"uid": "u"}, "password": "xyz"})
+    events = rig.events()
+    assert [event["stage"] for event in events] == ["ResponseStarted", "ResponseComplete"]
+    reference = {"resource": "pods", "namespace": "d", "name": "p", "apiVersion": "v1", "subresource": "proxy"}
+    assert [event["objectRef"] for event in events] == [reference] * 2
+    assert b"xyz" not in b"".join(rig.lines)
+    assert b"eHl6" not in b"".join(rig.lines)
 
 
 async def test_field_managers_can_be_left_out(rig: Rig) -> None:

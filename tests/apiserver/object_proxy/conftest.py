@@ -14,6 +14,7 @@ from yarl import URL
 from setpoint.api.machinery.user import ADMIN, UserInfo
 from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.http import HttpServer
+from setpoint.apiserver.pipeline import Pipeline
 from setpoint.app.assembly import make_pipeline
 from setpoint.kit.clock import RealClock
 from setpoint.storage.backends.memory import memory_store
@@ -48,8 +49,9 @@ class Web:
 class Door:
     """The server and whoever asks it: `user` is who the authenticator takes everybody for."""
 
-    def __init__(self, store: Store, web_server: Web) -> None:
-        self.store = store
+    def __init__(self, pipeline: Pipeline, web_server: Web) -> None:
+        self.pipeline = pipeline
+        self.store: Store = pipeline.store
         self.web = web_server
         self.user: UserInfo = ADMIN
         self.url = ""
@@ -104,7 +106,7 @@ async def door() -> AsyncIterator[Door]:
     store = memory_store(clock)
     await store.open()
     pipeline = make_pipeline(store, clock, address=lambda: "127.0.0.1:6443")
-    made = Door(store, served)
+    made = Door(pipeline, served)
     server = HttpServer(pipeline, made)
     made.url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0, None)}"
     async with aiohttp.ClientSession(auto_decompress=False) as made.session:

@@ -11,6 +11,9 @@ from aiohttp import web
 from tests.apiserver.object_proxy.conftest import PODS, SERVICES, Door
 
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.generic_store.store import NoAdmission
+from setpoint.apiserver.object_proxy import forwarding
+from setpoint.registry.admission.request import AdmissionRequest
 
 PROXY = f"{PODS}/web/proxy"
 
@@ -174,6 +177,45 @@ async def test_web_sockets_pass(door: Door) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
         await door.session.ws_connect(f"{door.url}{PROXY}/none")
     assert refused.value.status == 200
+
+
+async def test_other_upgrades_are_not_passed_and_offers_are_none(door: Door) -> None:
+    await door.pod()
+    code, _, message = await door.refusal(f"{PROXY}/x", headers={"Connection": "Upgrade", "Upgrade": "SPDY/3.1"})
+    assert (code, message) == (400, "unable to upgrade connection: only WebSockets can be passed on")
+    assert (await door.ask(f"{PROXY}/x", headers={"Upgrade": "h2c"}))[:2] == (200, "GET /x")
+    assert "Upgrade" not in door.web.headers
+
+
+async def test_a_pod_that_does_not_answer_is_given_up(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    await door.pod()
+    monkeypatch.setattr(forwarding, "_HEAD", 0.2)
+
+    async def hang(_: web.BaseRequest) -> web.StreamResponse:
+        await asyncio.sleep(60)
+        return web.Response()
+
+    door.web.answers["/hang"] = hang
+    assert (await door.refusal(f"{PROXY}/hang"))[:2] == (503, "ServiceUnavailable")
+
+
+async def test_admission_sees_where_a_request_leads(door: Door) -> None:
+    await door.pod()
+    seen: list[AdmissionRequest] = []
+
+    class Noting(NoAdmission):
+        def concerned(self, operation: str, group_resource: str, subresource: str = "") -> bool:
+            return True
+
+        async def validate(self, request: AdmissionRequest) -> None:
+            seen.append(request)
+
+    door.pipeline.admission = Noting()
+    for path in ("", "/", "/a//b/?x=1"):
+        await door.ask(f"{PROXY}{path}", "POST")
+    kind = {"kind": "PodProxyOptions", "apiVersion": "v1"}
+    assert [each.obj for each in seen] == [kind, {**kind, "path": "/"}, {**kind, "path": "/a//b/"}]
+    assert {(each.operation, each.name, each.subresource) for each in seen} == {("CONNECT", "web", "proxy")}
 
 
 async def test_each_method_is_a_right_of_its_own(door: Door) -> None:

@@ -245,8 +245,8 @@ class _Record:
             self.changes()["impersonatedUser"] = _user(request.impersonated.user)
             if request.impersonated.constraint:
                 self.changes()["authenticationMetadata"] = {"impersonationConstraint": request.impersonated.constraint}
-        if request.body and info.is_resource and self._was_read(response):
-            self._take_body()
+        if request.body and info.is_resource and info.subresource not in _LONG and self._was_read(response):
+            self._take_body()  # but for what is passed on: it is no object of ours
         self._take_answer(response)
         if response.stream is not None or info.verb in ("watch", "proxy") or info.subresource in _LONG:
             self.write(STARTED)
@@ -291,7 +291,7 @@ class _Record:
             }  # fmt: skip
             return
         answer = None
-        whole = self._verdict.level >= REQUEST_RESPONSE and info.is_resource
+        whole = self._verdict.level >= REQUEST_RESPONSE and info.is_resource and info.subresource not in _LONG
         if (whole or response.status >= 400 or info.verb in _DELETES) and response.body:
             answer = _answer_object(response)
         if isinstance(answer, dict) and answer.get("kind") == "Status":

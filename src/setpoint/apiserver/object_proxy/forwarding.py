@@ -67,7 +67,7 @@ class ObjectProxy:
         request, info = call.request, call.info
         place = await self._destinations.find(call.resource.plural, info.namespace, info.name)
         path = path_of(call)
-        if request.header("upgrade"):
+        if request.header("upgrade") and "upgrade" in request.header("connection").lower():
             return await self._upgrade(request, place, path)
         if not path and request.method in ("GET", "HEAD"):
             query = _query(request)
