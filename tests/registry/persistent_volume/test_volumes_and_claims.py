@@ -127,3 +127,10 @@ def test_fractions_of_bytes_are_warned_about() -> None:
     assert CLAIMS.warnings_on_create(context(), obj) == [
         'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer'
     ]
+
+
+def test_sources_of_volumes_have_the_defaults_of_pods() -> None:
+    spec = created(VOLUMES, volume(rbd={"monitors": ["m"], "image": "i", "user": "u"}))["spec"]
+    assert spec["rbd"] == {"monitors": ["m"], "image": "i", "pool": "rbd", "user": "u", "keyring": "/etc/ceph/keyring"}
+    spec = created(VOLUMES, volume(azureDisk={"diskName": "d", "diskURI": "u"}))["spec"]
+    assert spec["azureDisk"]["kind"] == "Shared"

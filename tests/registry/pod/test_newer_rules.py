@@ -167,3 +167,18 @@ def test_overlapping_files() -> None:
         f'{where}: overlapping paths: "test" (DownwardAPI) with "test" (DownwardAPI)',
         'volume "c" (ConfigMap "m"): overlapping paths: "a/b" with "a"',
     ]
+
+
+def test_tolerations_in_an_annotation_are_checked_there() -> None:
+    def said(text: str) -> list[str]:
+        one = pod()
+        one["metadata"]["annotations"] = {"scheduler.alpha.kubernetes.io/tolerations": text}
+        return complaints(PodStrategy(), one)
+
+    (broken,) = said("x")
+    assert broken.startswith(
+        'metadata.annotations: Invalid value: "scheduler.alpha.kubernetes.io/tolerations": invalid character'
+    )
+    assert said('[{"operator":"Exists"}]') == []
+    (wrong,) = said('[{"key":"a","operator":"Foo"}]')
+    assert wrong.startswith("metadata.annotations.scheduler.alpha.kubernetes.io/tolerations[0].operator: Unsupported value")

@@ -10,15 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from setpoint.api.machinery import names, quantity
-from setpoint.api.machinery.status import FieldError, duplicate, forbidden, go_value, invalid
+from setpoint.api.machinery.status import FieldError, duplicate, forbidden, go_value, internal, invalid, required
 from setpoint.registry import formats, go_form
 from setpoint.registry.address_warnings import cidr_warnings
 from setpoint.registry.fields import Errors, complain, qualified_name
+from setpoint.registry.pod.validation.annotations import json_annotation
 from setpoint.registry.pod.validation.resources import resource_amount
 from setpoint.registry.pod.validation.tolerations import validate_effect
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy, keep_field
 from setpoint.registry.strategy import Context, Heartbeat, Object
 
+_TAINTS = "scheduler.alpha.kubernetes.io/taints"
+_AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
 
 
@@ -85,7 +88,8 @@ def _warnings(spec: Mapping[str, Any]) -> list[str]:
 
 def _validate_node(node: Object) -> Errors:
     spec = node.get("spec") or {}
-    errors = _taints("metadata.taints", spec.get("taints") or ())
+    errors = _annotations(node["metadata"].get("annotations") or {})
+    errors += _taints("metadata.taints", spec.get("taints") or ())
     status = node.get("status") or {}
     errors += _resources(status)
     swap = ((status.get("nodeInfo") or {}).get("swap") or {}).get("capacity")
@@ -93,6 +97,36 @@ def _validate_node(node: Object) -> Errors:
         errors.append(invalid("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero"))
     errors += _declared_features("status.declaredFeatures", status.get("declaredFeatures") or ())
     return errors + _ranges("spec.podCIDRs", spec.get("podCIDRs") or [])
+
+
+def _annotations(annotations: Mapping[str, str]) -> Errors:
+    """What once stood in annotations is still checked there."""
+    path = "metadata.annotations"
+    errors: Errors = []
+    if annotations.get(_TAINTS):
+        taints, why = json_annotation(annotations[_TAINTS])
+        if why is not None:
+            errors.append(invalid(path, _TAINTS, why))
+        elif isinstance(taints, list) and all(isinstance(taint, dict) for taint in taints):
+            errors += _taints(f"{path}.{_TAINTS}", taints)
+    if annotations.get(_AVOID):
+        avoids, why = json_annotation(annotations[_AVOID])
+        if why is not None:
+            errors.append(invalid(f"{path}.AvoidPods", _AVOID, why))
+        elif isinstance(avoids, dict):
+            errors += _avoided(f"{path}.{_AVOID}", avoids.get("preferAvoidPods") or ())
+    return errors
+
+
+def _avoided(path: str, entries: Sequence[Any]) -> Errors:
+    errors: Errors = []
+    for i, entry in enumerate(entries):
+        owner = ((entry or {}).get("podSignature") or {}).get("podController")
+        if owner is None:
+            errors.append(required(f"{path}[{i}].PodSignature"))
+        elif not owner.get("controller"):
+            errors.append(invalid(f"{path}[{i}].PodSignature.PodController.Controller", False, "must point to a controller"))
+    return errors
 
 
 def _taints(path: str, taints: Sequence[Mapping[str, Any]]) -> Errors:
@@ -152,16 +186,22 @@ def _ranges(path: str, ranges: list[str]) -> Errors:
         errors += complain(f"{path}[{i}]", value, formats.cidr(value))
     if len(ranges) < 2:
         return errors
-    families = {network.version for value in ranges if (network := formats.parse_cidr(value)) is not None}
-    if len(families) != 2 or len(ranges) > 2:
+    networks = [formats.parse_cidr(value) for value in ranges]
+    if None in networks:
+        bad = ranges[networks.index(None)]
+        why = f"failed to parse cidr value:{go_value(bad)} with error:invalid CIDR address: {bad}"
+        errors.append(internal(path, f"invalid PodCIDRs. failed to check with dual stack with error:{why}"))
+    families = {network.version for network in networks if network is not None}
+    if None in networks or len(families) != 2 or len(ranges) > 2:
         errors.append(invalid(path, ranges, "may specify no more than one CIDR for each IP family"))
-    return errors + [duplicate(f"{path}[{i}]", value) for i, value in enumerate(ranges) if value in ranges[:i]]
+    return errors
 
 
 def validate_node_update(node: Object, old: Object) -> Errors:
     """Also of status: everything hangs together on nodes."""
     spec, before = node.get("spec") or {}, old.get("spec") or {}
-    errors = _resources(node.get("status") or {})
+    errors = _annotations(node["metadata"].get("annotations") or {})
+    errors += _resources(node.get("status") or {})
     errors += _declared_features("status.declaredFeatures", (node.get("status") or {}).get("declaredFeatures") or ())
     addresses = [(one.get("type", ""), one.get("address", "")) for one in (node.get("status") or {}).get("addresses") or ()]
     for i, address in enumerate(addresses):

@@ -15,6 +15,7 @@ from setpoint.kit.clock import rfc3339
 from setpoint.registry import formats, go_form
 from setpoint.registry.fields import Errors, complain, immutable
 from setpoint.registry.persistent_volume.sources import validate_source
+from setpoint.registry.pod.defaults import default_source
 from setpoint.registry.pod.validation.affinity import validate_node_selector
 from setpoint.registry.pod.validation.resources import amount
 from setpoint.registry.pod.warnings import DEPRECATED_NODE_LABELS, node_term_warnings
@@ -76,8 +77,7 @@ class PersistentVolumeStrategy(SpecStatusStrategy):
         spec = obj.setdefault("spec", {})
         spec["persistentVolumeReclaimPolicy"] = spec.get("persistentVolumeReclaimPolicy") or "Retain"
         spec.setdefault("volumeMode", "Filesystem")
-        if spec.get("hostPath") is not None:
-            spec["hostPath"].setdefault("type", "")
+        default_source(spec)
         if spec.get("capacity"):
             spec["capacity"] = {name: quantity.canonical_milli(value) for name, value in spec["capacity"].items()}
         status = obj.setdefault("status", {})

@@ -213,6 +213,11 @@ def _volume(volume: Object) -> None:
     if source is None:
         volume["emptyDir"] = {}
         return
+    default_source(volume)
+
+
+def default_source(volume: Object) -> None:
+    """The source of a volume, also of a persistent one."""
     for name, fill in _VOLUME_DEFAULTS.items():
         if volume.get(name) is not None:
             fill(volume[name])

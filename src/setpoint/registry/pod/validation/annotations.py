@@ -6,13 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from setpoint.api.machinery.status import forbidden, invalid
 from setpoint.registry.fields import Errors
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.paths import local_descending
+from setpoint.registry.pod.validation.tolerations import validate_tolerations
 from setpoint.registry.pod.validation.windows import all_containers
 
 MIRROR = "kubernetes.io/config.mirror"
+TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
@@ -26,6 +30,8 @@ def validate_annotations(path: str, annotations: Mapping[str, str], spec: Mappin
     if MIRROR in annotations and not spec.get("nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
         errors.append(invalid(f"{path}[{MIRROR}]", annotations[MIRROR], why))
+    if annotations.get(TOLERATIONS):
+        errors += _old_tolerations(path, annotations[TOLERATIONS])
     cost = annotations.get(DELETION_COST)
     if cost is not None and not options.allow_invalid_deletion_cost and not _is_int32(cost):
         errors.append(invalid(f"{path}[{DELETION_COST}]", cost, "must be a 32bit integer"))
@@ -35,6 +41,27 @@ def validate_annotations(path: str, annotations: Mapping[str, str], spec: Mappin
         if key.startswith(APP_ARMOR_PREFIX):
             errors += _app_armor(f"{path}[{key}]", key.removeprefix(APP_ARMOR_PREFIX), value, names)
     return errors
+
+
+def json_annotation(text: str) -> tuple[Any, str | None]:
+    """A value that is JSON; else None and what is wrong with it, as Go says it."""
+    from setpoint.api.machinery import gojson
+
+    try:
+        gojson.parse(text.encode())
+    except gojson.SyntaxComplaint as complaint:
+        return None, str(complaint)
+    return orjson.loads(text), None
+
+
+def _old_tolerations(path: str, text: str) -> Errors:
+    """They were an annotation once, and are still checked there."""
+    tolerations, why = json_annotation(text)
+    if why is not None:
+        return [invalid(path, TOLERATIONS, why)]
+    if isinstance(tolerations, list) and all(isinstance(toleration, dict) for toleration in tolerations):
+        return validate_tolerations(f"{path}.{TOLERATIONS}", tolerations)
+    return []
 
 
 def _seccomp_annotations(path: str, annotations: Mapping[str, str]) -> Errors:
