@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from setpoint.apiserver import configuration_file
 from setpoint.apiserver.admission_webhooks.following import MUTATING_PLUGIN, VALIDATING_PLUGIN
 from setpoint.apiserver.webhooks import identities
 from setpoint.apiserver.webhooks.identities import Identities
@@ -63,9 +64,7 @@ def _users(settings: Mapping[str, Any]) -> Identities:
 
 def _plugins(file: Path) -> Mapping[str, Mapping[str, Any]]:
     """The configuration of each plugin that has one, in the file itself or in one of its own."""
-    document = _read(file)
-    if document.get("apiVersion") not in _VERSIONS or document.get("kind") != _KIND:
-        raise ValueError(f"is no {_VERSIONS[0]} {_KIND}")
+    document = configuration_file.read(file, _KIND, _VERSIONS)
     found: dict[str, Mapping[str, Any]] = {}
     for plugin in document.get("plugins") or ():
         name = plugin.get("name", "")
@@ -74,17 +73,5 @@ def _plugins(file: Path) -> Mapping[str, Mapping[str, Any]]:
         if plugin.get("configuration") is not None:
             found[name] = plugin["configuration"]
         elif plugin.get("path"):
-            found[name] = _read(file.parent / plugin["path"])
+            found[name] = configuration_file.read_object(file.parent / plugin["path"])
     return found
-
-
-def _read(file: Path) -> Mapping[str, Any]:
-    import yaml
-
-    try:
-        document = yaml.safe_load(file.read_text())
-    except yaml.YAMLError as error:
-        raise ValueError(f"{file.name} is no YAML: {error}") from error
-    if isinstance(document, dict):
-        return document
-    raise ValueError(f"{file.name} is no object")

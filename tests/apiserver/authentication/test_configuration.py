@@ -65,9 +65,13 @@ def test_a_file_must_be_an_authentication_configuration(tmp_path: Path) -> None:
         "apiVersion: apiserver.config.k8s.io/v1beta1\nkind: AuthenticationConfiguration\nanonymous: {enabled: false}\n"
     )
     assert read(file, ()).anonymous == Anonymous(False)
-    for text in ("kind: Pod\n", "a: [", "- x\n"):
+    for text, why in (
+        ("kind: Pod\n", "expected an AuthenticationConfiguration of apiserver.config.k8s.io/v1"),
+        ("a: [", "config.yaml is no YAML"),
+        ("- x\n", "config.yaml is no object"),
+    ):
         file.write_text(text)
-        with pytest.raises(ValueError, match="expected"):
+        with pytest.raises(ValueError, match=why):
             read(file, ())
 
 

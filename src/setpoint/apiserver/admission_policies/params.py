@@ -12,6 +12,7 @@ import orjson
 
 from setpoint.api.machinery import selectors
 from setpoint.apiserver.admission_policies.definitions import Binding, Policy
+from setpoint.apiserver.admission_webhooks.subject import as_served
 from setpoint.registry.admission.reader import Reader
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ async def collect(reader: Reader, served: Served | None, binding: Binding, names
     found = await _objects(reader, served, reference, place)
     if not found and reference.get("parameterNotFoundAction") == "Deny":
         raise NotConfigured("no params found for policy binding with `Deny` parameterNotFoundAction")
-    return [await _shown(served, each) for each in found]
+    return [await as_served(served, served.store.canonical(orjson.loads(orjson.dumps(each)))) for each in found]
 
 
 def _namespace(served: Served, reference: Json, namespace: str) -> str:
@@ -71,14 +72,3 @@ async def _objects(reader: Reader, served: Served, reference: Json, namespace: s
     selector = selectors.from_object(reference.get("selector") or {})
     listed = await reader.list(collection, namespace)
     return [each for each in listed if selector.matches(each["metadata"].get("labels") or {})]
-
-
-async def _shown(served: Served, obj: Json) -> Json:
-    """The object in the version that the policy wants."""
-    copy: dict[str, Any] = served.store.canonical(orjson.loads(orjson.dumps(obj)))
-    codec = served.store.codec
-    if (convert := getattr(codec, "converted", None)) is not None:
-        converted: Json = await convert(copy, served.api_version)
-        return converted
-    shown: Json = codec.served(copy, served.version)
-    return shown

@@ -6,18 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from setpoint.api.machinery.status import not_found
-from setpoint.apiserver.admission_webhooks.choosing import Choice
-from setpoint.apiserver.admission_webhooks.subject import Subject, places
-from setpoint.registry.admission.chain import BaseStep
-from setpoint.registry.admission.matching import EXEMPT
+from setpoint.apiserver.admission_webhooks.configured_step import ConfiguredStep, Places
+from setpoint.apiserver.admission_webhooks.subject import Subject
 from setpoint.registry.admission.reader import Reader
 from setpoint.registry.admission.request import AdmissionRequest
 
 if TYPE_CHECKING:
     from setpoint.apiserver.admission_policies.definitions import Policy
-    from setpoint.apiserver.pipeline import Pipeline
 
-_OURSELVES = "system:apiserver"
 _AUTHENTICATION, _AUTHORIZATION = "authentication.k8s.io", "authorization.k8s.io"
 #: reviews, which policies are not asked about. Source: `pkg/kubeapiserver/admission/exclusion/resources.go`
 _REVIEWS = frozenset(
@@ -32,33 +28,22 @@ _REVIEWS = frozenset(
 )
 
 
-class PolicyStep(BaseStep):
-    """An admission step that knows no policy yet. It is made before the pipeline, which is given to it by `serve`."""
-
-    pipeline: Pipeline
+class PolicyStep(ConfiguredStep):
+    """A step that knows no policy yet."""
 
     def __init__(self, reader: Reader) -> None:
-        self.reader = reader
-        self.choice = Choice(reader)
+        super().__init__(reader)
         self.policies: Sequence[Policy] = ()
 
-    def serve(self, pipeline: Pipeline) -> None:
-        self.pipeline = pipeline
-
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
-        if not self.policies or group_resource in EXEMPT or group_resource in _REVIEWS:
-            return False
-        plural, _, group = group_resource.partition(".")
-        store = self.pipeline.stores.get((group, plural))
-        collection = store.resource.collection if store is not None else group_resource
-        everywhere = [(one, name) for one, _, name in places(self.pipeline, collection, "")]
-        here = [(group, plural)]
+        return group_resource not in _REVIEWS and super().concerns(operation, group_resource, subresource)
+
+    def is_idle(self) -> bool:
+        return not self.policies
+
+    def could_match(self, operation: str, here: Places, everywhere: Places, subresource: str) -> bool:
         constraints = [policy.constraints for policy in self.policies]
         return any(each.could_match(operation, everywhere if each.equivalent else here, subresource) for each in constraints)
-
-    def is_starting(self, request: AdmissionRequest) -> bool:
-        """Whether the server makes its first objects: a policy must not keep it from starting."""
-        return not self.pipeline.health.started and request.context.user.name == _OURSELVES
 
     async def namespace_of(self, subject: Subject) -> Mapping[str, Any] | None:
         """The namespace that the write is in; a namespace itself is in none. Raises StatusError 404."""

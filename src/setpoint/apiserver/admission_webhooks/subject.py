@@ -117,14 +117,7 @@ class Subject:
         if own is not None:
             copy = own.store.canonical(copy)
         served = self.served(target)
-        if served is None:
-            return copy
-        codec = served.store.codec
-        if (convert := getattr(codec, "converted", None)) is not None:
-            converted: Object = await convert(copy, served.api_version)
-            return converted
-        shown: Object = codec.served(copy, target.version)
-        return shown
+        return copy if served is None else await as_served(served, copy)
 
     def is_whole(self) -> bool:
         """Whether the object is the resource's own, not a subresource's body."""
@@ -183,3 +176,13 @@ def places(pipeline: Pipeline, collection: str, subresource: str) -> list[tuple[
 
 def _place(target: Target) -> dict[str, str]:
     return {"group": target.group, "version": target.version, "resource": target.plural}
+
+
+async def as_served(served: Served, obj: Object) -> Object:
+    """A stored object in the version of a place, which a webhook may have to convert it to. Raises StatusError."""
+    codec = served.store.codec
+    if (convert := getattr(codec, "converted", None)) is not None:
+        converted: Object = await convert(obj, served.api_version)
+        return converted
+    shown: Object = codec.served(obj, served.version)
+    return shown

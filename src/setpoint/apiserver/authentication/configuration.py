@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, required
+from setpoint.apiserver import configuration_file
 from setpoint.apiserver.authentication import Anonymous
 from setpoint.apiserver.authentication.oidc.claims import ClaimExpression, ExtraMapping, Mapped, ValidationRule
 from setpoint.apiserver.authentication.oidc.expressions import complaints
@@ -74,15 +75,7 @@ class Flags(Protocol):
 
 def read(file: Path, own_issuers: Sequence[str]) -> Configuration:
     """The configuration in a file; `own_issuers` are those of service accounts. Raises ValueError that names what is wrong."""
-    import yaml
-
-    try:
-        document = yaml.safe_load(file.read_text())
-    except yaml.YAMLError as error:
-        raise ValueError(str(error).replace("\n", " ")) from error
-    if not isinstance(document, dict) or document.get("kind") != _KIND or document.get("apiVersion") not in _VERSIONS:
-        raise ValueError(f"expected a {_KIND} of {_VERSIONS[0]}")
-    return parse(document, own_issuers)
+    return parse(configuration_file.read(file, _KIND, _VERSIONS), own_issuers)
 
 
 def parse(document: Mapping[str, Any], own_issuers: Sequence[str]) -> Configuration:

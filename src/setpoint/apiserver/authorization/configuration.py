@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
+from setpoint.apiserver import configuration_file
 from setpoint.apiserver.authorization import webhook
 from setpoint.apiserver.authorization.webhook import Policy
 
@@ -43,15 +44,7 @@ DEFAULT = (Entry("Node"), Entry("RBAC"))
 
 def read(file: Path) -> tuple[Entry, ...]:
     """The configuration in a file; raises ValueError that names what is wrong, OSError."""
-    import yaml
-
-    try:
-        document = yaml.safe_load(file.read_text())
-    except yaml.YAMLError as error:
-        raise ValueError(str(error).replace("\n", " ")) from error
-    if not isinstance(document, dict) or document.get("kind") != _KIND or document.get("apiVersion") not in _VERSIONS:
-        raise ValueError(f"expected a {_KIND} of {_VERSIONS[0]}")
-    return parse(document)
+    return parse(configuration_file.read(file, _KIND, _VERSIONS))
 
 
 def parse(document: Document) -> tuple[Entry, ...]:
