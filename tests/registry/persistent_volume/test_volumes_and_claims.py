@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 from tests.registry.builders import Json, complaints, context, created
 
-from setpoint.registry.persistent_volume.strategy import PersistentVolumeStrategy
+from setpoint.registry.persistent_volume.strategy import PersistentVolumeStatusStrategy, PersistentVolumeStrategy
 from setpoint.registry.persistent_volume_claim.strategy import PersistentVolumeClaimStrategy, persistent_volume_claim_status
 
 VOLUMES, CLAIMS = PersistentVolumeStrategy(), PersistentVolumeClaimStrategy()
@@ -134,3 +134,13 @@ def test_sources_of_volumes_have_the_defaults_of_pods() -> None:
     assert spec["rbd"] == {"monitors": ["m"], "image": "i", "pool": "rbd", "user": "u", "keyring": "/etc/ceph/keyring"}
     spec = created(VOLUMES, volume(azureDisk={"diskName": "d", "diskURI": "u"}))["spec"]
     assert spec["azureDisk"]["kind"] == "Shared"
+
+
+def test_a_change_of_phase_is_timed_unless_the_writer_does_it() -> None:
+    old = created(VOLUMES, volume(hostPath={"path": "/a"}))
+    noted = old["status"]["lastPhaseTransitionTime"]
+    for given, wanted in ((None, noted), (noted, noted), ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z")):
+        new = deepcopy(old)
+        new["status"] = {"phase": "Bound", "lastPhaseTransitionTime": given}
+        PersistentVolumeStatusStrategy().prepare_for_update(context(operation="UPDATE"), new, old)
+        assert new["status"]["lastPhaseTransitionTime"] == wanted

@@ -235,7 +235,9 @@ class PersistentVolumeStatusStrategy(StatusStrategy):
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_for_update(context, obj, old)
         status, before = obj.setdefault("status", {}), old.get("status") or {}
+        given, noted = status.get("lastPhaseTransitionTime"), before.get("lastPhaseTransitionTime")
         if status.get("phase") != before.get("phase"):
-            status["lastPhaseTransitionTime"] = rfc3339(context.now)
-        elif before.get("lastPhaseTransitionTime") and not status.get("lastPhaseTransitionTime"):
-            status["lastPhaseTransitionTime"] = before["lastPhaseTransitionTime"]
+            if given is None or given == noted:  # who brings a time of his own is believed
+                status["lastPhaseTransitionTime"] = rfc3339(context.now)
+        elif noted and not given:
+            status["lastPhaseTransitionTime"] = noted
