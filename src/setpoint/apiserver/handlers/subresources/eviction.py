@@ -20,27 +20,25 @@ from setpoint.registry.strategy import Object
 from setpoint.storage.protocol import Conflict, NotFound
 
 _DEFINITION = "io.k8s.api.policy.v1.Eviction"
+_BETA = "policy/v1beta1"
 _ATTEMPTS = 20
 
 
 async def handle(call: Call) -> Response:
     call.form = accepted(call.request, answers.OBJECT_FORMS)
     options = write_options(call.request, "CreateOptions")
-    media = body_type(call.request)
-    eviction, warnings = call.bodies.decode_as(call.request.body, media, _DEFINITION, "Eviction", "policy/v1", options.validation)
-    call.warnings += warnings
-    name = call.info.name
-    given = eviction["metadata"].get("name")
-    if given and given != name:
+    eviction, name = _decoded(call, options), call.info.name
+    if eviction["metadata"].get("namespace") not in (None, "", call.info.namespace):
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    if eviction["metadata"].get("name") != name:
         raise bad_request("name in URL does not match name in Eviction object")
-    eviction["metadata"].setdefault("name", name)
     eviction["metadata"]["namespace"] = call.info.namespace
+    dry_run = _dry_run(options, eviction.get("deleteOptions") or {})
     asked_for = call.store.request(call.context("CREATE", options), "CREATE", eviction, None)
     await call.store.admission.admit(asked_for)
     await call.store.admission.validate(asked_for)
     pod = call.store.codec.decode(await call.store.head(call.info.namespace, name))
     asked = eviction.get("deleteOptions") or {}
-    dry_run = options.dry_run or bool(asked.get("dryRun"))
     if not _ignores_budgets(pod):
         await _ask_budgets(call, pod, dry_run=dry_run)
     conditions = asked.get("preconditions") or {}
@@ -56,6 +54,32 @@ async def handle(call: Call) -> Response:
     return answers.value_answer(
         call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201
     )
+
+
+def _decoded(call: Call, options: WriteOptions) -> Object:
+    """The Eviction, which may also come in the version that was before (KEP-85)."""
+    body, media = call.request.body, body_type(call.request)
+
+    def read(version: str) -> tuple[Object, list[str]]:
+        return call.bodies.decode_as(body, media, _DEFINITION, "Eviction", version, options.validation)
+
+    try:
+        eviction, warnings = read("policy/v1")
+    except StatusError as error:
+        if f"({_BETA})" not in error.message:
+            raise
+        eviction, warnings = read(_BETA)
+    call.warnings += warnings
+    return eviction
+
+
+def _dry_run(options: WriteOptions, asked: Object) -> bool:
+    """The request and its content may both say it, but not differ. Raises 500, as Kubernetes does."""
+    own = asked.get("dryRun") or []
+    if own and options.dry_run and own != ["All"]:
+        shown = f"[All] and [{' '.join(own)}]"
+        raise StatusError(500, "", f"Non-matching dry-run options in request and content: {shown}")
+    return options.dry_run or bool(own)
 
 
 def _ignores_budgets(pod: Object) -> bool:
