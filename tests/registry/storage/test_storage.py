@@ -8,6 +8,7 @@ from tests.registry.builders import complaints, context, created
 
 from setpoint.registry.storage.csi_driver import CSIDriverStrategy
 from setpoint.registry.storage.csi_node import CSINodeStrategy
+from setpoint.registry.storage.csi_storage_capacity import CSIStorageCapacityStrategy
 from setpoint.registry.storage.storage_class import StorageClassStrategy
 from setpoint.registry.storage.volume_attachment import validate_attachment_status
 
@@ -51,4 +52,13 @@ def test_what_went_wrong_with_an_attachment() -> None:
     assert list(map(str, validate_attachment_status({"status": {"attachError": error}}, {}))) == [
         "status.attachError.message: Too long: may not be more than 262144 bytes",
         "status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive",
+    ]
+
+
+def test_old_labels_of_nodes_are_warned_of_in_topologies_too() -> None:
+    expressions = [{"key": "beta.kubernetes.io/os", "operator": "Exists"}, {"key": "zone", "operator": "Exists"}]
+    topology = {"matchExpressions": expressions, "matchLabels": {"beta.kubernetes.io/arch": "a", "rack": "b"}}
+    assert CSIStorageCapacityStrategy().warnings_on_create(context(), {"nodeTopology": topology}) == [
+        'nodeTopology.matchExpressions[0].key: beta.kubernetes.io/os is deprecated since v1.14; use "kubernetes.io/os" instead',
+        'nodeTopology.matchLabels.beta.kubernetes.io/arch: deprecated since v1.14; use "kubernetes.io/arch" instead',
     ]

@@ -23,6 +23,7 @@ _KEY = ("key", "operator", "value", "effect")
 class RuntimeClassStrategy(Strategy):
     """Which handler runs the pods of a class is for life."""
 
+    allow_create_on_update: ClassVar[bool] = True
     allow_unconditional_update = False
     validates_whole_on_update: ClassVar[bool] = True
 

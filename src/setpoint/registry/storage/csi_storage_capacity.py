@@ -11,6 +11,7 @@ from setpoint.api.machinery.status import FieldError, invalid
 from setpoint.registry import formats, go_form
 from setpoint.registry.fields import dns_subdomain, immutable, label_selector
 from setpoint.registry.pod.validation.resources import amount
+from setpoint.registry.pod.warnings import DEPRECATED_NODE_LABELS
 from setpoint.registry.strategy import Context, Object, Strategy
 
 
@@ -33,3 +34,14 @@ class CSIStorageCapacityStrategy(Strategy):
         if topology != old.get("nodeTopology"):
             errors.append(invalid("nodeTopology", go_form.label_selector(topology), formats.IMMUTABLE))
         return errors + immutable("storageClassName", obj.get("storageClassName", ""), old.get("storageClassName", ""))
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        topology = obj.get("nodeTopology") or {}
+        keys = [expression.get("key", "") for expression in topology.get("matchExpressions") or ()]
+        named = {f"matchExpressions[{i}].key: {key} is": key for i, key in enumerate(keys)}
+        named |= {f"matchLabels.{key}:": key for key in sorted(topology.get("matchLabels") or {})}
+        old = DEPRECATED_NODE_LABELS
+        return [f"nodeTopology.{where} {old[key]}" for where, key in named.items() if key in old]
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return self.warnings_on_create(context, obj)
