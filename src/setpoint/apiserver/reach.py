@@ -14,6 +14,8 @@ import ipaddress
 import socket
 from typing import TYPE_CHECKING, Any
 
+from setpoint.registry.formats import POD_LOOPBACK
+
 if TYPE_CHECKING:
     import aiohttp
 
@@ -33,10 +35,6 @@ def check(address: str) -> None:
         raise NotAllowed(address)
 
 
-#: where pods of one machine are, where they have no networks of their own
-PODS = ipaddress.ip_network("127.64.0.0/10")
-
-
 def check_proxied(address: str) -> None:
     """The narrower rule for requests that users send on to pods, services and nodes: no loopback either, but for pods'.
 
@@ -48,7 +46,7 @@ def check_proxied(address: str) -> None:
         raise NotAllowed(address) from None
     check(address)
     ip = getattr(ip, "ipv4_mapped", None) or ip
-    if ip.is_loopback and not (ip.version == PODS.version and ip in PODS):
+    if ip.is_loopback and not (ip.version == POD_LOOPBACK.version and ip in POD_LOOPBACK):
         raise NotAllowed(address)
 
 

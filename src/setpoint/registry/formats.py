@@ -99,4 +99,14 @@ def special_ip(value: str) -> list[str]:
     return out
 
 
+#: where pods are on machines without networks of their own: each has an address of its own, as elsewhere, but loopback
+POD_LOOPBACK = ipaddress.ip_network("127.64.0.0/10")
+
+
+def endpoint_ip(value: str) -> list[str]:
+    """An endpoint's address. Kubernetes has no loopback among them; ours may be pods of the one machine."""
+    address = parse_ip(value)
+    return [] if address is not None and address.version == 4 and address in POD_LOOPBACK else special_ip(value)
+
+
 _LINK_LOCAL_MULTICAST = {4: ipaddress.ip_network("224.0.0.0/24"), 6: ipaddress.ip_network("ff02::/16")}

@@ -71,6 +71,13 @@ def test_names_of_hosts_have_a_domain() -> None:
     assert complaints(EndpointSliceStrategy(), endpoints("localhost"))
 
 
+def test_of_loopback_only_what_pods_have_may_be_an_endpoint() -> None:
+    assert formats.endpoint_ip("127.64.3.7") == formats.endpoint_ip("10.244.0.5") == []
+    for address in ("127.0.0.1", "127.63.255.255", "127.128.0.1", "::1"):
+        assert formats.endpoint_ip(address) == ["may not be in the loopback range (127.0.0.0/8, ::1/128)"]
+    assert formats.special_ip("127.64.3.7")  # an address outside of the cluster is none of a pod
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

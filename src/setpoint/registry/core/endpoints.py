@@ -54,7 +54,7 @@ def _address(path: str, address: Mapping[str, Any]) -> Errors:
         errors += dns_label(f"{path}.hostname", address["hostname"])
     if address.get("nodeName") is not None:
         errors += dns_subdomain(f"{path}.nodeName", address["nodeName"])
-    return errors + complain(f"{path}.ip", value, formats.special_ip(value))
+    return errors + complain(f"{path}.ip", value, formats.endpoint_ip(value))
 
 
 def _port(path: str, port: Mapping[str, Any], *, named: bool) -> Errors:

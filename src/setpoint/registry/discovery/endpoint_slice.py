@@ -149,7 +149,7 @@ def _address(path: str, index: int, address: str, kind: str) -> Errors:
     parsed = formats.parse_ip(address)
     if parsed is not None and parsed.version != version:
         return [invalid(path, address, f"must be an {kind} address")]
-    return complain(here, address, formats.special_ip(address))
+    return complain(here, address, formats.endpoint_ip(address))
 
 
 def _hints(path: str, hints: Entry) -> Errors:
