@@ -32,9 +32,29 @@ def test_an_expression_must_compile_to_a_bool() -> None:
     assert error.endswith("cel expression must evaluate to a bool")
 
 
-def test_a_constant_pattern_must_be_one() -> None:
-    (error,) = check({"type": "string", "maxLength": 5, **rules("self.matches('(a')")})
-    assert error.endswith("program instantiation failed: error parsing regexp: missing closing ): `(a`")
+@pytest.mark.parametrize(
+    ("rule", "complaint"),
+    [
+        ("self.matches('(a')", "compilation failed: ERROR: <input>:1:14: invalid matches argument"),
+        ("self.find('(a') == ''", "program instantiation failed: error parsing regexp: missing closing ): `(a`"),
+        ("duration('1x') > duration('1s')", "ERROR: <input>:1:10: invalid duration argument"),
+        ("timestamp('x') == timestamp('2020-01-01T00:00:00Z')", "ERROR: <input>:1:11: invalid timestamp argument"),
+        ("'%d'.format([self]) == ''", "error during formatting: decimal clause can only be used on integers, was given string"),
+        ("'%s'.format([]) == ''", "index 0 out of range"),
+        ("'%q'.format([self]) == ''", 'could not parse formatting clause: unrecognized formatting clause "q"'),
+        ("'x'.format([self]) == ''", "too many arguments supplied to string.format (expected 0, got 1)"),
+    ],
+)
+def test_literals_are_checked_with_the_expression(rule: str, complaint: str) -> None:
+    (error,) = check({"type": "string", "maxLength": 5, **rules(rule)})
+    assert complaint in error
+
+
+@pytest.mark.parametrize(
+    "rule", ["self.matches('a|b')", "'%s %.2f %%'.format([self, 1.5]) == ''", "duration('1h') > duration('1s')"]
+)
+def test_good_literals(rule: str) -> None:
+    assert check({"type": "string", "maxLength": 5, **rules(rule)}) == []
 
 
 def test_expressions_are_not_judged_where_the_schema_is_broken() -> None:

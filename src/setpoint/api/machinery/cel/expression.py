@@ -10,11 +10,12 @@ from setpoint.api.machinery.cel.compiler import Compiler
 from setpoint.api.machinery.cel.estimate import estimate_cost
 from setpoint.api.machinery.cel.frame import LONGEST, Frame
 from setpoint.api.machinery.cel.functions.strings import pattern
+from setpoint.api.machinery.cel.literals import validate
 from setpoint.api.machinery.cel.parser import parse
 from setpoint.api.machinery.cel.running_cost import PER_CALL_LIMIT
 from setpoint.api.machinery.cel.schema_types import Decl
 from setpoint.api.machinery.cel.source import InstantiationError
-from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Message, Select
+from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, Literal, parts
 from setpoint.api.machinery.cel.types import Type
 from setpoint.api.machinery.cel.values import NO_OVERLOAD, CelError, Stopped, work
 
@@ -31,6 +32,7 @@ class Expression:
         self.text = text
         self.tree = parse(text)
         self.type = check(text, self.tree, variables, messages)
+        validate(text, self.tree)
         self.names = frozenset(_names(self.tree)) & frozenset(variables)
         _check_patterns(self.tree)
         compiler = Compiler(list(variables))
@@ -89,7 +91,7 @@ def _check_patterns(node: Expr) -> None:
                 pattern(argument.value)
             except CelError as error:
                 raise InstantiationError(str(error)) from error
-    for part in _parts(node):
+    for part in parts(node):
         _check_patterns(part)
 
 
@@ -99,23 +101,6 @@ def _names(node: Expr, bound: frozenset[str] = frozenset()) -> set[str]:
         return {node.name} - bound
     if isinstance(node, Fold):
         inner = bound | frozenset(node.names)
-        parts = [part for part in (node.condition, node.result) if part is not None]
-        return _names(node.range, bound).union(*(_names(part, inner) for part in parts))
-    return set[str]().union(*(_names(part, bound) for part in _parts(node)))
-
-
-def _parts(node: Expr) -> list[Expr]:
-    match node:
-        case Select():
-            return [node.operand]
-        case Call():
-            return [*node.args, *([node.target] if node.target is not None else [])]
-        case ListNode():
-            return node.items
-        case Fold():
-            return [part for part in (node.range, node.condition, node.result) if part is not None]
-        case Message():
-            return [value for _, value in node.fields]
-        case MapNode():
-            return [part for entry in node.entries for part in (entry.key, entry.value)]
-    return []
+        inside = [part for part in (node.condition, node.result) if part is not None]
+        return _names(node.range, bound).union(*(_names(part, inner) for part in inside))
+    return set[str]().union(*(_names(part, bound) for part in parts(node)))

@@ -96,3 +96,21 @@ class Fold(Node):
 
 
 Expr = Literal | Ident | Select | Call | ListNode | MapNode | Message | Fold
+
+
+def parts(node: Expr) -> list[Expr]:
+    """The expressions that an expression is made of."""
+    match node:
+        case Select():
+            return [node.operand]
+        case Call():
+            return [*node.args, *([node.target] if node.target is not None else [])]
+        case ListNode():
+            return node.items
+        case Fold():
+            return [part for part in (node.range, node.condition, node.result) if part is not None]
+        case Message():
+            return [value for _, value in node.fields]
+        case MapNode():
+            return [part for entry in node.entries for part in (entry.key, entry.value)]
+    return []

@@ -6,7 +6,7 @@ Sources: the CEL specification, cel-go's `ext/strings.go`, Kubernetes' `apiserve
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from setpoint.api.machinery.cel.values import (
     bounded,
     seconds_text,
     timestamp_text,
+    type_name,
     visit,
 )
 
@@ -175,6 +176,25 @@ def _format(template: str, args: list[Any]) -> str:
     return "".join(out)
 
 
+def verbs(template: str, given: int) -> Iterator[str]:
+    """The verbs of a template's clauses. Raises CelError for a clause that is none, or has none of the `given` arguments."""
+    index = offset = 0
+    while (offset := template.find("%", offset)) >= 0:
+        if template[offset + 1 : offset + 2] == "%":
+            offset += 2
+            continue
+        _, offset = _precision(template, offset + 1)
+        verb = template[offset : offset + 1]
+        if not verb:
+            raise CelError("unexpected end of string")
+        if index >= given:
+            raise CelError(f"index {index} out of range")
+        if verb not in "sdfeboxX":
+            raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
+        yield verb
+        index, offset = index + 1, offset + 1
+
+
 def _precision(template: str, offset: int) -> tuple[int, int]:
     if template[offset : offset + 1] != ".":
         return 6, offset
@@ -194,17 +214,31 @@ def _clause(verb: str, value: Any, precision: int) -> str:
             return _shown(value)
         case "d" if number:
             return str(int(value)) if math.isfinite(value) else double_text(value)
-        case "f" if number:
-            return f"{float(value):.{precision}f}"
-        case "e" if number:
-            return f"{float(value):.{precision}e}"
+        case "f" if isinstance(value, float):
+            return f"{value:.{precision}f}"
+        case "e" if isinstance(value, float):
+            return f"{value:.{precision}e}"
         case "b" if isinstance(value, int):
             return f"{int(value):b}"
         case "o" if number and isinstance(value, int):
             return f"{value:o}"
         case "x" | "X":
             return _hexadecimal(verb, value)
+    if verb in UNFIT:
+        raise CelError(f"error during formatting: {UNFIT[verb]}, was given {type_name(value)}")
     raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
+
+
+#: what is said of values that a verb does not take
+UNFIT = {
+    "d": "decimal clause can only be used on integers",
+    "f": "fixed-point clause can only be used on doubles",
+    "e": "scientific clause can only be used on doubles",
+    "b": "only integers and bools can be formatted as binary",
+    "o": "octal clause can only be used on integers",
+    "x": "only integers, byte buffers, and strings can be formatted as hex",
+    "X": "only integers, byte buffers, and strings can be formatted as hex",
+}
 
 
 def _hexadecimal(verb: str, value: Any) -> str:
@@ -213,7 +247,7 @@ def _hexadecimal(verb: str, value: Any) -> str:
     elif isinstance(value, str | bytes):
         text = (value.encode() if isinstance(value, str) else value).hex()
     else:
-        raise CelError("error during formatting: only integers, byte buffers, and strings can be formatted as hex")
+        raise CelError(f"error during formatting: {UNFIT[verb]}, was given {type_name(value)}")
     return text.upper() if verb == "X" else text
 
 
