@@ -11,7 +11,8 @@ from setpoint.api.machinery.status import forbidden_object, unauthorized
 from setpoint.api.machinery.user import ADMIN, ANONYMOUS, UserInfo
 from setpoint.apiserver import answers
 from setpoint.apiserver.audit.policy import Policy
-from setpoint.apiserver.audit.recorder import Recorder, source_addresses
+from setpoint.apiserver.audit.recorder import Recorder
+from setpoint.apiserver.audit.requester import source_addresses
 from setpoint.apiserver.authorization.decision import Decision, Rules
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.pipeline import Pipeline
@@ -47,8 +48,10 @@ class Rig:
         self._lines: list[bytes] = []
         self._recorder: Recorder | None = None
 
-    def put(self, line: bytes) -> None:
-        self._lines.append(line)
+    def put(self, data: bytes, lines: int) -> None:
+        found = data.splitlines(keepends=True)
+        assert len(found) == lines
+        self._lines += found
 
     @property
     def lines(self) -> list[bytes]:
@@ -129,6 +132,15 @@ async def test_every_request_has_an_identity_of_its_own(rig: Rig) -> None:
     assert [event["stage"] for event in events] == ["RequestReceived", "ResponseComplete"]
     assert {event["auditID"] for event in events} == {answer.headers["Audit-Id"]}
     assert (await rig(f"GET {CONFIGMAPS}")).headers["Audit-Id"] != answer.headers["Audit-Id"]
+
+
+async def test_headers_that_are_no_text_keep_nothing_out_of_the_log(rig: Rig) -> None:
+    rig.record({"level": "Metadata"}, omitStages=["RequestReceived"])
+    await rig(f"GET {CONFIGMAPS}", user_agent="t/\udcff", audit_id="mine\udcfe")
+    await rig(f"GET {CONFIGMAPS}")
+    first, second = rig.events()
+    assert (first["userAgent"], first["auditID"]) == ("t/\ufffd", "mine\ufffd")
+    assert second["userAgent"] == "t/1"
 
 
 async def test_bodies_are_recorded_as_the_policy_says(rig: Rig) -> None:

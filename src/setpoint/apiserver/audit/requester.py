@@ -1,0 +1,105 @@
+"""Who asked for what, from where, as events say it: in JSON, since most of it is the same for many requests.
+
+Source: apiserver `audit/request.go`, apimachinery `util/net` (addresses).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.heads import readable
+from setpoint.apiserver.request import Request
+from setpoint.apiserver.routing import RequestInfo
+
+_MOST_AGENT = 1024  # characters of a User-Agent
+_REMEMBERED = 128  # characters of one that is kept: strangers write it, too
+_HERE = "127.0.0.1"
+_FORWARDED = ("x-forwarded-for", "x-real-ip")
+
+
+def encoded(value: object) -> bytes:
+    """JSON, in which bytes of a header that are no UTF-8 are replaced."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return readable(json.dumps(value, ensure_ascii=False)).encode()
+
+
+def asked(request: Request, user: UserInfo | None, verb: str) -> bytes:
+    """An event's `requestURI`, `verb`, `user`, `sourceIPs` and `userAgent`, with a comma before each. `user` None: a stranger."""
+    headers = request.headers
+    agent = headers.get("user-agent", "")
+    if user is not None and not user.extra and len(agent) <= _REMEMBERED and headers.keys().isdisjoint(_FORWARDED):
+        who = _plain(user.name, user.uid, user.groups, request.peer, agent)
+    else:
+        who = _who(user, source_addresses(request), agent)
+    return b"".join((b',"requestURI":', encoded(request.target or _target(request)), b',"verb":', encoded(verb), who))
+
+
+@lru_cache(maxsize=256)
+def _plain(name: str, uid: str, groups: tuple[str, ...], peer: str, agent: str) -> bytes:
+    """The same of requests that came straight from their sender: few ask, and they ask again and again."""
+    return _who(UserInfo(name, uid, groups), [peer or _HERE], agent)
+
+
+def _who(user: UserInfo | None, addresses: Sequence[str], agent: str) -> bytes:
+    agent = f"{agent[:_MOST_AGENT]}...TRUNCATED" if len(agent) > _MOST_AGENT else agent
+    last = b',"userAgent":' + encoded(agent) if agent else b""
+    return b"".join((b',"user":', user_json(user), b',"sourceIPs":', orjson.dumps(addresses), last))
+
+
+def reference(info: RequestInfo) -> dict[str, str]:
+    """What is asked for, as far as the path says it (`ObjectReference`)."""
+    found = {"resource": info.resource}
+    if info.namespace:
+        found["namespace"] = info.namespace
+    if info.name:
+        found["name"] = info.name
+    if info.group:
+        found["apiGroup"] = info.group
+    if info.version:
+        found["apiVersion"] = info.version
+    if info.subresource:
+        found["subresource"] = info.subresource
+    return found
+
+
+def user_json(user: UserInfo | None) -> bytes:
+    """`authentication.k8s.io/v1 UserInfo`; empty for a stranger."""
+    if user is None:
+        return b"{}"
+    found: Mapping[str, Any] = {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra}
+    return encoded({field: value for field, value in found.items() if value})
+
+
+def _target(request: Request) -> str:
+    """The target of a request that came without a wire."""
+    query = urlencode(request.query, doseq=True)
+    return quote(request.path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+
+
+def source_addresses(request: Request) -> list[str]:
+    """Where a request came from: what proxies say first, the peer last, which alone cannot be made up."""
+    forwarded, real = request.headers.get("x-forwarded-for", ""), request.headers.get("x-real-ip", "")
+    found = [address for word in forwarded.split(",") if (address := _address(word))] if forwarded else []
+    if real and (address := _address(real)) and address not in found:
+        found.append(address)
+    peer = request.peer or _HERE
+    if not found or found[-1] != peer:
+        found.append(peer)
+    return found
+
+
+def _address(word: str) -> str:
+    try:
+        return str(ipaddress.ip_address(word.strip()))
+    except ValueError:
+        return ""
