@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # type: ignore[import-untyped]  # has no types
 from tests.storage.encryption.kms_server import Keys, served
 from tests.storage.encryption.test_encryption import SECRET, on_disk, opened, saying
 
@@ -286,6 +287,31 @@ async def test_a_plugin_that_hangs_is_given_up(keys: Keys, plugin: SocketPlugin,
     plugin._timeout = 0.2
     with pytest.raises(PluginError, match="code = DeadlineExceeded"):
         await plugin.status()
+
+
+def test_messages_are_what_protobuf_makes_of_them() -> None:
+    """By Google's library, from Kubernetes' definition of EncryptedObject."""
+    descriptor = descriptor_pb2.FileDescriptorProto(name="v2.proto", package="v2", syntax="proto3")
+    message = descriptor.message_type.add(name="EncryptedObject")
+    entry = message.nested_type.add(name="AnnotationsEntry")
+    entry.options.map_entry = True
+    entry.field.add(name="key", number=1, type=9, label=1)
+    entry.field.add(name="value", number=2, type=12, label=1)
+    message.field.add(name="encryptedData", number=1, type=12, label=1)
+    message.field.add(name="keyID", number=2, type=9, label=1)
+    message.field.add(name="encryptedDEKSource", number=3, type=12, label=1)
+    message.field.add(name="annotations", number=4, type=11, label=3, type_name=".v2.EncryptedObject.AnnotationsEntry")
+    message.field.add(name="encryptedDEKSourceType", number=5, type=5, label=1)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(descriptor)
+    kind = message_factory.GetMessageClass(pool.FindMessageTypeByName("v2.EncryptedObject"))
+    wrapped = Wrapped(b"sealed" * 100, "one", {"a.example.com": b"1", "b.example.com": b""})
+    ours = messages.seal(b"data" * 1000, messages.tail_of(wrapped))
+    theirs = kind.FromString(ours)
+    assert (theirs.encryptedData, theirs.keyID, theirs.encryptedDEKSource) == (b"data" * 1000, "one", wrapped.ciphertext)
+    assert (dict(theirs.annotations), theirs.encryptedDEKSourceType) == (dict(wrapped.annotations), 1)
+    sealed = messages.sealed_of(theirs.SerializeToString(deterministic=True))
+    assert (sealed.data, sealed.wrapped, sealed.kind) == (b"data" * 1000, wrapped, 1)
 
 
 def test_fields_may_stand_in_any_order() -> None:
