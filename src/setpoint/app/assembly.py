@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery.schema import trees
+from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.admission_policies.following import AdmissionPolicies
 from setpoint.apiserver.admission_webhooks.following import AdmissionWebhooks
 from setpoint.apiserver.aggregation.assembling import Aggregation
@@ -22,6 +23,7 @@ from setpoint.apiserver.discovery import Discovery
 from setpoint.apiserver.flow_control import debug as flow_control_pages
 from setpoint.apiserver.flow_control.following import FlowControlObjects
 from setpoint.apiserver.handlers import issuer
+from setpoint.apiserver.kubelet_proxy import options
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
 from setpoint.apiserver.object_proxy.forwarding import ObjectProxy
 from setpoint.apiserver.openapi import OpenAPI
@@ -149,6 +151,7 @@ def _mount_streams(pipeline: Pipeline, kubelet: KubeletProxy) -> None:
         return call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
 
     async def log(call: Call) -> Response:
+        options.log_query(call.request, call.info.name)  # what is asked for is judged before the pod is looked for
         return await kubelet.logs(call.request, await pod_of(call))
 
     async def execute(call: Call) -> Response:
@@ -157,5 +160,10 @@ def _mount_streams(pipeline: Pipeline, kubelet: KubeletProxy) -> None:
     async def attach(call: Call) -> Response:
         return await kubelet.stream(call.request, await pod_of(call), "attach")
 
-    for name, handler in (("pods/log", log), ("pods/exec", execute), ("pods/attach", attach)):
+    async def forward(call: Call) -> Response:
+        options.host_of(await pod_of(call))
+        raise StatusError(501, "", "ports of pods are not forwarded here")
+
+    handlers = {"pods/log": log, "pods/exec": execute, "pods/attach": attach, "pods/portforward": forward}
+    for name, handler in handlers.items():
         pipeline.subresource(name, handler)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from setpoint.api.machinery.schema import times
 from setpoint.api.machinery.status import FieldError, StatusError, bad_request, forbidden, invalid, invalid_object
 from setpoint.apiserver.request import Request
 
@@ -34,23 +35,23 @@ def _names(containers: Iterable[Mapping[str, Any]] | None) -> list[str]:
 
 
 def flag(request: Request, name: str) -> bool:
-    """A boolean parameter as Kubernetes reads it: anything but 0 and false is true."""
-    return request.parameter(name) not in ("", "0", "false", "False", "FALSE")
+    """A boolean parameter as Kubernetes reads it: anything but 0 and false is true, even nothing."""
+    values = request.query.get(name) or ("false",)
+    return values[0] != "0" and values[0].lower() != "false"
 
 
 def log_query(request: Request, pod_name: str) -> dict[str, str]:
     """The log options to pass on; raises StatusError 400 or 422."""
     numbers = {name: _integer(request, name) for name in ("tailLines", "limitBytes", "sinceSeconds")}
-    errors = list(_log_errors(numbers, request.parameter("sinceTime")))
+    since = _time(request, "sinceTime")
+    errors = list(_log_errors(numbers, since))
+    if "stream" in request.query:  # a feature that is off (KEP-3288)
+        errors.append(forbidden("stream", "may not be specified"))
     if errors:
         raise invalid_object("", "PodLogOptions", pod_name, errors)
     query = {name: str(value) for name, value in numbers.items() if value is not None}
     query |= {name: "true" for name in ("follow", "previous", "timestamps") if flag(request, name)}
-    if since := request.parameter("sinceTime"):
-        query["sinceTime"] = since
-    if stream := request.parameter("stream"):
-        query["stream"] = stream
-    return query
+    return {**query, "sinceTime": since} if since else query
 
 
 def _log_errors(numbers: Mapping[str, int | None], since_time: str) -> Iterable[FieldError]:
@@ -73,6 +74,17 @@ def _integer(request: Request, name: str) -> int | None:
         return int(text)
     except ValueError:
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def _time(request: Request, name: str) -> str:
+    text = request.parameter(name)
+    if text in ("", "null"):
+        return ""
+    try:
+        times.check(text)
+    except times.TimeError as error:
+        raise bad_request(str(error)) from None
+    return text
 
 
 def host_of(pod: Mapping[str, Any]) -> str:
