@@ -56,6 +56,8 @@ async def test_changes_are_taken_and_what_cannot_be_used_is_not(tmp_path: Path) 
         write(file, "old")
         assert await later() == "old"
         tasks.stop()
+    assert encryption.RELOADS.labels("success").value >= 2
+    assert encryption.RELOADS.labels("failure").value >= 2
     await values.close()
 
 

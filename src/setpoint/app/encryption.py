@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from setpoint.app.options import Encryption, StartError
-from setpoint.kit import logs
+from setpoint.kit import logs, metrics
 from setpoint.kit.clock import Clock
 from setpoint.storage.encryption.values import Values
 
@@ -22,6 +22,9 @@ _LOOK_SECONDS = 5.0
 _PRIME_SECONDS = 10.0  # in which key managers must answer
 #: the name of the health check, as Kubernetes has it where there are key managers of version 2, or changes are followed
 HEALTH = "kms-providers"
+RELOADS = metrics.counter(
+    "apiserver_encryption_config_controller_automatic_reloads_total", "Changes of the configuration, taken or not.", ("status",)
+)
 
 
 def values(chosen: Encryption) -> Values:
@@ -54,8 +57,10 @@ async def follow(chosen: Encryption, sealed: Values, clock: Clock) -> None:
         try:
             await sealed.take(_read(chosen), clock, _PRIME_SECONDS)
         except (OSError, ValueError) as error:
+            RELOADS.labels("failure").inc()
             log.warning("encryption configuration not taken", file=chosen.config, why=_reason(error))
         else:
+            RELOADS.labels("success").inc()
             log.warning("encryption configuration taken", file=chosen.config)
 
 

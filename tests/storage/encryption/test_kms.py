@@ -16,6 +16,7 @@ from tests.storage.encryption.kms_server import Keys, served
 from tests.storage.encryption.test_encryption import SECRET, on_disk, opened, saying
 
 from setpoint.api.machinery.protobuf_wire import ProtobufError
+from setpoint.kit import metrics
 from setpoint.kit.clock import RealClock, VirtualClock
 from setpoint.kit.tasks import Tasks
 from setpoint.storage.encryption import kms_messages as messages
@@ -265,6 +266,12 @@ async def test_over_a_socket(plugin: SocketPlugin, tmp_path: Path) -> None:
     await other.close()
     with pytest.raises(PluginError, match=r"rpc error: code = InvalidArgument desc = .*no such key"):
         await plugin.decrypt(Wrapped(b"x", "none"), "uid")
+    told = metrics.exposition().decode()
+    refused = 'method_name="/v2.KeyManagementService/Decrypt",grpc_status_code="InvalidArgument"'
+    line = next(
+        line for line in told.splitlines() if "kms_operations_latency_seconds_count" in line and "InvalidArgument" in line
+    )
+    assert all(part in line for part in refused.split(","))
 
 
 async def test_a_plugin_that_comes_late_is_waited_for(keys: Keys, tmp_path: Path) -> None:

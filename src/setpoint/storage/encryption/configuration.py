@@ -214,7 +214,7 @@ def _kms(path: str, given: Any, found: _Found) -> list[Transformer]:
     from setpoint.storage.encryption.envelope import Envelope
     from setpoint.storage.encryption.kms_plugin import SocketPlugin
 
-    return [Envelope(name, SocketPlugin(endpoint, timeout))]
+    return [Envelope(name, SocketPlugin(endpoint, timeout, name))]
 
 
 def _endpoint_errors(path: str, endpoint: str) -> list[FieldError]:

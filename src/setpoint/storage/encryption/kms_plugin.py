@@ -6,9 +6,11 @@ Source: `k8s.io/kms/apis/v2/api.proto`, apiserver `pkg/storage/value/encrypt/env
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
+from setpoint.kit import metrics
 from setpoint.storage.encryption import kms_messages as messages
 from setpoint.storage.encryption.kms_messages import Status, Wrapped
 
@@ -23,6 +25,11 @@ _OPTIONS = (
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1_000),
     ("grpc.default_authority", "localhost"),
+)
+LATENCY = metrics.histogram(
+    "apiserver_envelope_encryption_kms_operations_latency_seconds",
+    "How long a key manager's plugin took to answer.",
+    ("provider_name", "method_name", "grpc_status_code"),
 )
 #: what a plugin that is starting, stopped or slow brings about: worth another try
 _PASSING = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
@@ -46,9 +53,13 @@ class Plugin(Protocol):
 
 
 class SocketPlugin:
-    """The plugin at `endpoint` (`unix:///path`, or `unix:///@name` for an abstract socket); a call may take `timeout` seconds."""
+    """The plugin at `endpoint` (`unix:///path`, or `unix:///@name` for an abstract socket); a call may take `timeout` seconds.
 
-    def __init__(self, endpoint: str, timeout: float) -> None:
+    `provider` is its name in metrics.
+    """
+
+    def __init__(self, endpoint: str, timeout: float, provider: str = "") -> None:
+        self._provider = provider
         self._target = _target(endpoint)
         self._timeout = timeout
         self._channel: aio.Channel | None = None
@@ -71,13 +82,17 @@ class SocketPlugin:
         """The bytes of an answer. Their content is secret: it stands in no message."""
         from grpc import aio
 
-        call: Any = self._connected().unary_unary(_METHOD.format(method))
+        path = _METHOD.format(method)
+        call: Any = self._connected().unary_unary(path)
+        begun, code = time.perf_counter(), "OK"
         try:
             answer: bytes = await call(request, timeout=self._timeout)
         except aio.AioRpcError as error:
             name = error.code().name
             code = "".join(word.capitalize() for word in name.split("_"))
             raise PluginError(f"rpc error: code = {code} desc = {error.details()}", passing=name in _PASSING) from None
+        finally:
+            LATENCY.labels(self._provider, path, code).observe(time.perf_counter() - begun)
         return answer
 
     def _connected(self) -> aio.Channel:
