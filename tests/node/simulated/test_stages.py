@@ -43,14 +43,16 @@ def test_from_bound_to_ready() -> None:
     assert next_step(ready, stages) is None
 
 
-def test_a_pod_without_ready_delay_is_ready_as_it_runs() -> None:
-    running = after(after(pod(), Stages()), Stages())
+def test_a_pod_that_is_made_quickly_is_written_once_and_ready_as_it_runs() -> None:
+    running = after(pod(), Stages())
     assert conditions(running)["Ready"] == "True"
+    assert running.status.start_time == "2030-03-17T17:46:40Z"
+    assert next_step(running, Stages()) is None
 
 
 def test_transition_times_move_with_the_status_only() -> None:
     stages = Stages(ready=3)
-    running = after(after(pod(), stages), stages, now=NOW)
+    running = after(pod(), stages, now=NOW)
     ready = after(running, stages, now=NOW + 50)
     times = {condition.type: condition.last_transition_time for condition in ready.status.conditions}
     assert times["PodReadyToStartContainers"] != times["Ready"]
@@ -67,11 +69,11 @@ def test_deletion_ends_it_whatever_its_stage() -> None:
 
 def test_a_failing_container_restarts_or_ends_by_policy() -> None:
     stages = Stages(fail=10)
-    ready = after(after(pod(), stages), stages)
+    ready = after(pod(), stages)
     again = after(ready, stages)
     assert (again.status.container_statuses[0].restart_count, conditions(again)["Ready"]) == (1, "False")
     assert again.status.container_statuses[0].last_state.terminated is not None
-    never = after(after(pod(policy="Never"), stages), stages)
+    never = after(pod(policy="Never"), stages)
     failed = after(never, stages)
     assert failed.status.phase == "Failed"
     assert next_step(failed, stages) is None
@@ -79,13 +81,13 @@ def test_a_failing_container_restarts_or_ends_by_policy() -> None:
 
 def test_completion_is_for_those_that_do_not_restart_always() -> None:
     stages = Stages(complete=10)
-    ready = after(after(pod(policy="OnFailure"), stages), stages)
+    ready = after(pod(policy="OnFailure"), stages)
     assert after(ready, stages).status.phase == "Succeeded"
-    assert next_step(after(after(pod(), stages), stages), stages) is None
+    assert next_step(after(pod(), stages), stages) is None
 
 
 def test_what_died_with_its_node_is_restarted() -> None:
-    ready = after(after(pod(), Stages()), Stages())
+    ready = after(pod(), Stages())
     back = after(ready, Stages(), lost=True)
     terminated = back.status.container_statuses[0].last_state.terminated
     assert terminated is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from setpoint.api.machinery.status import FieldError, invalid, too_long
 
@@ -15,6 +16,8 @@ Check = Callable[[str], list[str]]
 
 #: all annotations of an object together, keys and values
 ANNOTATIONS_LIMIT = 256 * 1024
+#: a prefix, a slash and a name; a label's value
+_LONGEST_KEY, _LONGEST_VALUE = 253 + 1 + 63, 63
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -158,6 +161,15 @@ def path_segment(value: str, *, prefix: bool = False) -> list[str]:
 
 def qualified_name(value: str) -> list[str]:
     """A label key: `[subdomain/]name` (also annotations' keys, finalizers, condition types, taints, resource names)."""
+    return [] if len(value) <= _LONGEST_KEY and _is_qualified_name(value) else _not_qualified(value)
+
+
+@lru_cache(maxsize=4096)  # the same few hundred keys come with every write
+def _is_qualified_name(value: str) -> bool:
+    return not _not_qualified(value)
+
+
+def _not_qualified(value: str) -> list[str]:
     parts = value.split("/")
     if len(parts) > 2:
         return [f"a valid label key {_KEY_COMPLAINT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
@@ -185,6 +197,15 @@ label_key = qualified_name
 
 
 def label_value(value: str) -> list[str]:
+    return [] if len(value) <= _LONGEST_VALUE and _is_label_value(value) else _no_label_value(value)
+
+
+@lru_cache(maxsize=4096)
+def _is_label_value(value: str) -> bool:
+    return not _no_label_value(value)
+
+
+def _no_label_value(value: str) -> list[str]:
     complaints = [max_bytes(63)] if _length(value) > 63 else []
     if value and not _key(value):
         complaints.append(_VALUE_COMPLAINT)

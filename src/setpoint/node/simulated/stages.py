@@ -1,6 +1,6 @@
 """The stages of a simulated pod's life, as a pure function of its status and age; and the status that each stage writes.
 
-bound ─▶ ContainerCreating ─create─▶ Running ─ready─▶ Ready ─fail─▶ restarted, or Failed
+bound ─▶ (ContainerCreating) ─create─▶ Running ─ready─▶ Ready ─fail─▶ restarted, or Failed
 └complete─▶ Succeeded (unless it restarts always)
 deleted ─stop─▶ gone
 """
@@ -18,6 +18,11 @@ from setpoint.kit.clock import rfc3339
 
 KILLED = 137
 IN_SERVICE = "ready"
+QUICK = 1.0
+"""Seconds that are not worth a write: a pod whose containers are made within them is written once, when it runs.
+
+So KWOK's `pod-ready` does it; half of what a pod's start costs everybody is this write.
+"""
 
 
 class Stages(Struct, frozen=True):
@@ -64,9 +69,9 @@ def next_step(pod: core_v1.Pod, stages: Stages, *, lost: bool = False) -> Step |
     if pod.status.phase in {"Succeeded", "Failed"}:
         return None
     statuses = pod.status.container_statuses
-    if not statuses:
+    if not statuses and stages.create > QUICK:
         return Step("bound", 0.0, lambda place, now: creating(pod, place, now))
-    if any(status.state.running is None for status in statuses):
+    if not statuses or any(status.state.running is None for status in statuses):
         return Step("creating", stages.create, lambda place, now: running(pod, place, now, ready=not stages.ready))
     if lost:
         return Step("lost", stages.create, lambda place, now: restarted(pod, place, now, KILLED))
@@ -115,6 +120,7 @@ def running(pod: core_v1.Pod, place: Place, now: float, *, ready: bool) -> dict[
     return {
         **_common(pod, place),
         "phase": "Running",
+        "startTime": pod.status.start_time or rfc3339(now),
         "containerStatuses": [container(each) for each in pod.spec.containers],
         "conditions": _conditions(pod, now, started=True, ready=ready),
     }

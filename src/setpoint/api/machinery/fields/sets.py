@@ -123,9 +123,8 @@ def difference(left: Set, right: Set) -> Set:
 def _difference_child(mine: Set, theirs: Set) -> Set | None:
     own = member(mine)
     kept = own and not member(theirs)
-    inner = below(mine)
-    rest = difference(inner, theirs)
-    return mine if kept is own and rest is inner else _node(kept, rest)
+    rest = difference(mine, theirs)  # which leaves `.` alone
+    return mine if kept is own and rest is mine else _node(kept, below(rest))
 
 
 def without(left: Set, right: Set) -> Set:

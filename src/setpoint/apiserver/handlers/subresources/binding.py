@@ -5,8 +5,11 @@ Source: Kubernetes `registry/core/pod/storage` (BindingREST, assignPod).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from setpoint.api.machinery.schema.canonical import NOTHING
 from setpoint.api.machinery.status import StatusError, bad_request, conflict, not_supported, required
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
@@ -93,7 +96,7 @@ async def _assign(store: GenericStore, context: Context, name: str, binding: Obj
         return _bound(store, old, node, wanted)
 
     change = updating.Update(name=name, compute=compute, strategy=_ASSIGN, patch=True)
-    await updating.update(_Without(store), context, change)
+    await updating.update(_without(store), context, change)
 
 
 def _bound(store: GenericStore, old: Object, node: str, wanted: Object) -> Object:
@@ -120,3 +123,17 @@ class _Without(GenericStore):
         from setpoint.apiserver.generic_store.store import NoAdmission
 
         super().__init__(store.resource, store.store, store.clock, NoAdmission(), store.given_canonical)
+
+    def finish(self, obj: Object, strategy: Strategy, old: Mapping[str, Any] = NOTHING) -> None:
+        """What `_bound` makes of a stored pod and a decoded Binding is in stored form as it is."""
+
+
+_WITHOUT: WeakKeyDictionary[GenericStore, _Without] = WeakKeyDictionary()
+
+
+def _without(store: GenericStore) -> _Without:
+    """Made once for each store."""
+    found = _WITHOUT.get(store)
+    if found is None:
+        found = _WITHOUT[store] = _Without(store)
+    return found
