@@ -54,6 +54,28 @@ async def test_resources(resources: str, question: RequestInfo, *, allowed: bool
     assert (index(rule("get", resources)).find(DEV, question) is not None) is allowed
 
 
+async def test_what_was_allowed_is_remembered_only_until_a_role_or_binding_changes() -> None:
+    held = index(rule("get", "pods"))
+    for _ in range(2):
+        decision = held.decide(DEV, asked("get", "pods", name="a"))
+        assert decision is not None
+        assert decision.reason == 'RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "r" to User "dev"'
+    held.set_role(("", "r"), [rule("get", "secrets")])
+    assert held.decide(DEV, asked("get", "pods", name="a")) is None
+    assert held.decide(DEV, asked("get", "secrets")) is not None
+    held.set_binding(("", "b"), None)
+    assert held.decide(DEV, asked("get", "secrets")) is None
+
+
+async def test_what_is_allowed_for_some_names_is_not_taken_to_be_for_others() -> None:
+    held = index(rule("get", "pods", "", "a"), rule("get", "secrets"))
+    assert held.decide(DEV, asked("get", "pods", name="a")) is not None
+    assert held.decide(DEV, asked("get", "pods", name="b")) is None
+    assert held.decide(DEV, asked("get", "pods")) is None
+    long = asked("get", "secrets", namespace="n" * 1000)
+    assert held.decide(DEV, long) == held.decide(DEV, long) is not None
+
+
 async def test_verbs_groups_and_names() -> None:
     held = index(rule("get,list", "pods", "*", "a,b"), rule("*", "deployments", "apps"))
     assert held.find(DEV, asked("get", "pods", name="a", group="x")) is not None

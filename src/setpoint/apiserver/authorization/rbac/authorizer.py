@@ -45,9 +45,9 @@ class RBAC:
 
     def decide(self, user: UserInfo, info: RequestInfo) -> Decision:
         self.catch_up()  # a right that was taken away is gone with the answer that said so, one that was given is there
-        grant = self.index.find(user, info)
-        if grant is not None:
-            return Decision(True, grant.reason)
+        allowed = self.index.decide(user, info)
+        if allowed is not None:
+            return allowed
         missing = self.index.missing(user, info.namespace)
         return Decision(None, f"RBAC: {union.aggregate(missing)}") if missing else NO_OPINION
 

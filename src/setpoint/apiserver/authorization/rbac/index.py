@@ -13,16 +13,20 @@ from typing import Any
 from msgspec import Struct, field
 
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.authorization.decision import Decision
 from setpoint.apiserver.authorization.rbac.table import Grant, Table
 from setpoint.apiserver.routing import RequestInfo
 
 _REMEMBERED = 20_000  # pairs of a user and a scope
 _LONGEST = 4096  # characters of a pair that is remembered
+_LONGEST_QUESTION = 512  # characters of a question whose answer is
 
 Rule = Mapping[str, Any]
 #: namespace (empty: a ClusterRole, a ClusterRoleBinding) and name
 Key = tuple[str, str]
 _SubjectKey = tuple[str, str, str]  # namespace, User or Group, name
+#: user, groups, verb, API group, resource, subresource, namespace
+_Question = tuple[str, tuple[str, ...], str, str, str, str, str]
 #: rules, or what reads them when somebody asks
 Rules = Sequence[Rule] | Callable[[], Sequence[Rule]]
 
@@ -60,6 +64,7 @@ class Index:
         self._users: dict[Key, set[_SubjectKey]] = {}  # of each role
         self._dangling: set[Key] = set()  # roles that bindings name and that are not there
         self._tables: dict[tuple[str, str, tuple[str, ...]], tuple[Table, ...]] = {}  # scope, user, groups
+        self._allowed: dict[_Question, Decision] = {}
 
     # --- what there is ---
 
@@ -69,20 +74,25 @@ class Index:
             self._roles.pop(key, None)
         else:
             self._roles[key] = rules
-        self._tables.clear()
+        self._forget()
         for subject in self._users.get(key, ()):
             self._subjects[subject].table = None
         self._look_for(key)
 
     def set_binding(self, key: Key, binding: Binding | None) -> None:
         """A binding is as it says now; None: it is gone."""
-        self._tables.clear()
+        self._forget()
         old = self._bindings.pop(key, None)
         if old is not None:
             self._unbind(old)
         if binding is not None:
             self._bindings[key] = binding
             self._bind(binding)
+
+    def _forget(self) -> None:
+        """Rights are not what they were."""
+        self._tables.clear()
+        self._allowed.clear()
 
     def rules(self, key: Key) -> Sequence[Rule] | None:
         """A role's rules; None if there is no such role."""
@@ -127,6 +137,32 @@ class Index:
             self._dangling.discard(role)
 
     # --- questions ---
+
+    def decide(self, user: UserInfo, info: RequestInfo) -> Decision | None:
+        """Whether a request is allowed; None where no binding says so.
+
+        What was allowed is remembered until any role or binding changes, unless it may depend on the object's name.
+        """
+        question = (user.name, user.groups, info.verb, info.group, info.resource, info.subresource, info.namespace)
+        known = self._allowed.get(question) if info.is_resource else None
+        if known is not None:
+            return known
+        grant = self.find(user, info)
+        if grant is None:
+            return None
+        decision = Decision(True, grant.reason)
+        if info.is_resource and self._is_lasting(user, question):
+            if len(self._allowed) >= _REMEMBERED:
+                self._allowed.clear()
+            self._allowed[question] = decision
+        return decision
+
+    def _is_lasting(self, user: UserInfo, question: _Question) -> bool:
+        """Whether an answer holds for objects of all names, and is short enough to be kept."""
+        name, groups, *asked = question
+        if sum(map(len, (name, *groups, *asked))) > _LONGEST_QUESTION:
+            return False
+        return not any(table.tells_names_apart for scope in {"", asked[-1]} for table in self._of(user, scope))
 
     def find(self, user: UserInfo, info: RequestInfo) -> Grant | None:
         """The binding that allows a request: of the whole cluster if one does, else of its namespace."""

@@ -67,6 +67,7 @@ class Table:
 
     def __init__(self) -> None:
         self.missing: list[tuple[str, str]] = []  # (binding, why its role gives nothing)
+        self.tells_names_apart = False  # some rule is about objects of some names alone
         self._entries: dict[tuple[str, str, str], _Entry] = {}
         self._shapes: dict[_Shape, None] = {}
         self._paths: dict[tuple[str, str], Grant] = {}
@@ -84,6 +85,7 @@ class Table:
     def _add(self, rule: Mapping[str, Any], grant: Grant) -> None:
         verbs = rule.get("verbs") or ()
         self._size += _entries(rule)
+        self.tells_names_apart |= bool(rule.get("resourceNames"))
         if self._size > _MOST:
             self._wide.append(_Wide.of(rule, grant))
             return
