@@ -367,6 +367,17 @@ async def test_schemas_of_other_types_in_a_definition(server: Server, field: dic
     assert why in answer.get("message", "")
 
 
+async def test_large_whole_numbers_have_all_their_digits(server: Server) -> None:
+    await server.define({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    free = {"n": [1e20, -1.5e19, 2.0**63, 1e21], "s": '1e+20 " 1e+20'}
+    body = {"apiVersion": "demo.test/v1", "kind": "Widget", "metadata": {"name": "a"}, **free}
+    made = await server.ask("POST", _WIDGETS, body)
+    read = await server.ask("GET", f"{_WIDGETS}/a")
+    wanted = b'"n":[100000000000000000000,-15000000000000000000,9223372036854776000,1e+21],"s":"1e+20 \\" 1e+20"'
+    assert wanted in (made.body or b"")
+    assert made.body == read.body
+
+
 async def test_a_body_that_names_no_kind_is_quoted_whole_and_cut_short(server: Server) -> None:
     await server.define({"type": "object"})
     refused = await server.json("POST", _WIDGETS, {"metadata": {"name": "a", "labels": {"b": "c"}}})

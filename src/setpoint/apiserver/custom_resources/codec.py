@@ -6,6 +6,7 @@ written is brought into the storage version. What was stored under an older sche
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -66,7 +67,7 @@ class CustomCodec(Codec):
             forms = record.forms = {}
         made = forms.get(key)
         if made is None:
-            made = compact.dumps(self._read(record.value, wanted))
+            made = dumps(self._read(record.value, wanted))
             forms[key] = made = record.value if made == record.value else made
         return made
 
@@ -106,13 +107,29 @@ class CustomCodec(Codec):
 
         def encode(revision: int) -> Encoded:
             written["metadata"]["resourceVersion"] = obj["metadata"]["resourceVersion"] = str(revision)
-            return Encoded(compact.dumps(written), selection)
+            return Encoded(dumps(written), selection)
 
         return encode
 
     def _written(self, obj: Object) -> Object:
         wanted = self._family.stored
         return ordered(self._change(obj, wanted), self.resource.kind, wanted)
+
+
+_LARGE = re.compile(rb'"(?:[^"\\]|\\.)*"|(-?)([0-9])(?:\.([0-9]+))?e\+(18|19|20)(?![0-9])')
+
+
+def dumps(obj: Object) -> bytes:
+    """JSON in which whole numbers below 1e21 have all their digits, as Go writes them."""
+    text = compact.dumps(obj)
+    return _LARGE.sub(_digits, text) if b"e+" in text else text
+
+
+def _digits(found: re.Match[bytes]) -> bytes:
+    sign, first, rest, exponent = found.groups()
+    if first is None:  # a text
+        return found[0]
+    return bytes(sign + first + (rest or b"").ljust(int(exponent), b"0"))
 
 
 def conform(obj: Object, schemas: Mapping[str, Mapping[str, Any]], *, defaults: bool = True) -> None:
