@@ -23,6 +23,7 @@ from setpoint.app.options import StartError
 from setpoint.app.parts import signer
 from setpoint.client.client import Client
 from setpoint.client.transports.in_process import InProcessTransport
+from setpoint.controllers.certificates.requests import REQUESTS
 from setpoint.controllers.component import Settings
 from setpoint.controllers.manager import ControllerManager
 from setpoint.controllers.table import CONTROLLERS
@@ -126,17 +127,39 @@ async def test_a_serving_certificate_waits_for_the_nodes_addresses(rig: Rig) -> 
     assert serving.usable
 
 
+async def test_a_person_may_approve_or_the_machine_be_told_to_stop(rig: Rig) -> None:
+    serving, stop = rig.certificate(SERVING, "n1", "192.0.2.7"), asyncio.Event()
+    asking = asyncio.ensure_future(serving.obtain(rig.client(NODE), stop))
+    for _ in range(120):
+        await rig.clock.advance(0.5)
+    assert not asking.done()
+    master = rig.client(MASTER)
+    request = (await master.list(REQUESTS)).items[0]
+    request["status"]["conditions"] = [{"type": "Approved", "status": "True", "reason": "Mine"}]
+    await master.update(REQUESTS, request, subresource="approval")
+    for _ in range(10):
+        await rig.clock.advance(0.5)
+    await asking
+    assert serving.usable
+    asking = asyncio.ensure_future(serving.obtain(rig.client(NODE), stop))
+    await rig.clock.advance(1)
+    stop.set()
+    await rig.clock.advance(1)
+    with pytest.raises(StartError):
+        await asking
+
+
 async def test_what_is_another_nodes_or_the_api_servers_is_left_to_a_person(rig: Rig) -> None:
     await rig.register("n2", "192.0.2.7")
     await rig.register("n1", "192.0.2.7")
     with pytest.raises(StartError):
-        await having(rig, rig.certificate(SERVING, "n1", "192.0.2.7"), NODE)
+        await having(rig, rig.certificate(replace(SERVING, patience=30.0), "n1", "192.0.2.7"), NODE)
     rig.authority.issue("apiserver", Subject("kube-apiserver", (), ("api.example.org", "192.0.2.1")))
     assert rig.signer.servers() == {"api.example.org", "192.0.2.1"}
     name = "api.example.org"
     await rig.register(name, "192.0.2.8")
     user = UserInfo(f"system:node:{name}", groups=NODE.groups)
-    serving = rig.certificate(SERVING, name, "192.0.2.8")
+    serving = rig.certificate(replace(SERVING, patience=30.0), name, "192.0.2.8")
     serving._subject = Subject(user.name, ("system:nodes",), (name, "192.0.2.8"))
     with pytest.raises(StartError):
         await having(rig, serving, user)

@@ -49,10 +49,10 @@ async def run_joined(joining: JoinOptions, stop: asyncio.Event) -> None:
     user, groups = identities.node_user(joining.name), (identities.NODES,)
     identity = NodeCertificate(directory / "client", CLIENT, Subject(user, groups), clock)
     serving = NodeCertificate(directory / "serving", SERVING, Subject(user, groups, (joining.name, address)), clock)
-    await _ensure(identity, joining, None)
+    await _ensure(identity, joining, None, stop)
     if not serving.usable:
         await _register(joining, identity.pair, address)
-    await _ensure(serving, joining, identity.pair)
+    await _ensure(serving, joining, identity.pair, stop)
     client, transport = _connect(joining, identity.pair)
     agent = parts.node_agent(
         joining.options, joining.name, serving.pair, joining.ca_file, joining.server, client, clock, address=address
@@ -73,13 +73,13 @@ async def run_joined(joining: JoinOptions, stop: asyncio.Event) -> None:
         await transport.close()
 
 
-async def _ensure(certificate: NodeCertificate, joining: JoinOptions, identity: KeyPair | None) -> None:
+async def _ensure(certificate: NodeCertificate, joining: JoinOptions, identity: KeyPair | None, stop: asyncio.Event) -> None:
     """Have a certificate: the one that is kept, or a new one that the cluster signs."""
     if certificate.usable:
         return
     client, transport = _connect(joining, identity)
     try:
-        await certificate.obtain(client)
+        await certificate.obtain(client, stop)
     except (StatusError, TransportError) as error:
         raise StartError(f"{joining.server} gives no certificate: {error}") from error
     finally:

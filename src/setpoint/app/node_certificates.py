@@ -27,20 +27,21 @@ log = logs.get_logger("app.node")
 
 CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING_SIGNER = "kubernetes.io/kubelet-serving"
-_PATIENCE, _POLL = 30.0, 0.1  # seconds that a request may wait to be signed, and between two looks at it
+_POLL, _NOTICE = 0.1, 10.0  # seconds between two looks at a request, and after which it is said that it waits for somebody
 _AGAIN_AFTER = 60.0
 _LONGEST_SLEEP = 24 * 3600.0  # a machine may sleep: its clock is looked at again
 
 
 class Kind(Struct, frozen=True):
-    """What a certificate is for: who signs it, for which usages."""
+    """What a certificate is for: who signs it, for which usages, and for how many seconds a request may wait to be signed."""
 
     signer: str
     usages: tuple[str, ...]
+    patience: float = 30.0
 
 
 CLIENT = Kind(CLIENT_SIGNER, ("digital signature", "client auth"))
-SERVING = Kind(SERVING_SIGNER, ("digital signature", "server auth"))
+SERVING = Kind(SERVING_SIGNER, ("digital signature", "server auth"), patience=900.0)  # a person may have to approve it
 
 
 class NodeCertificate:
@@ -68,8 +69,11 @@ class NodeCertificate:
         except (OSError, ValueError):
             return None
 
-    async def obtain(self, client: ClientProtocol) -> None:
-        """Ask for a certificate, wait for it and keep it; raises StartError when it is refused or nobody signs it."""
+    async def obtain(self, client: ClientProtocol, stop: asyncio.Event | None = None) -> None:
+        """Ask for a certificate, wait for it and keep it.
+
+        Raises StartError when it is refused, or nobody signs it, or `stop` is set before.
+        """
         from setpoint.apiserver.signing import new_request
 
         request, key = new_request(self._subject)
@@ -82,19 +86,22 @@ class NodeCertificate:
             },
         }
         name = (await client.create(CERTIFICATESIGNINGREQUESTS, body)).metadata.name
-        certificate = await self._signed(client, name)
+        certificate = await self._signed(client, name, stop or asyncio.Event())
         write_private(self.pair.key, key)
         write_private(self.pair.certificate, certificate)
 
-    async def _signed(self, client: ClientProtocol, name: str) -> bytes:
-        deadline = self._clock.monotonic() + _PATIENCE
-        while self._clock.monotonic() < deadline:
+    async def _signed(self, client: ClientProtocol, name: str, stop: asyncio.Event) -> bytes:
+        begun, told = self._clock.monotonic(), False
+        while (waited := self._clock.monotonic() - begun) < self._kind.patience and not stop.is_set():
             status = (await client.get(CERTIFICATESIGNINGREQUESTS, name)).status
             if status.certificate:
                 return base64.b64decode(status.certificate)
             if any(condition.type in ("Denied", "Failed") for condition in status.conditions):
                 break
-            await self._clock.sleep(_POLL)
+            if waited >= _NOTICE and not told:
+                told = True
+                log.warning("a certificate waits for somebody's approval", command=f"kubectl certificate approve {name}")
+            await self._clock.sleep(_POLL if waited < _NOTICE else 10 * _POLL)
         raise StartError(f"the certificate request {name} was not signed: see `kubectl describe csr {name}`")
 
     async def rotate(self, client: Callable[[], ClientProtocol], renewed: Callable[[], Awaitable[None]]) -> None:
