@@ -88,6 +88,8 @@ class Lines:
             return orjson.dumps(table)
         from setpoint.apiserver import partial
 
+        if self._codec.reads_plainly:
+            return partial.of_json(record.value, form.version)
         return orjson.dumps(partial.one(self._codec.decode(record)["metadata"], form.version))
 
     @staticmethod

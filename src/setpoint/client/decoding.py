@@ -14,6 +14,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.base import convert
 
 T = TypeVar("T")
+_KEPT = 64
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
@@ -31,6 +32,27 @@ class _Event(msgspec.Struct):
     object: msgspec.Raw
 
 
+class _Recent(Generic[T]):
+    """The objects that were decoded last, by their JSON: from one to two times _KEPT of them."""
+
+    def __init__(self) -> None:
+        self._new: dict[bytes, T] = {}
+        self._old: dict[bytes, T] = {}
+
+    def get(self, text: bytes) -> T | None:
+        found = self._new.get(text)
+        return found if found is not None else self._old.get(text)
+
+    def put(self, text: bytes, obj: T) -> None:
+        if len(self._new) >= _KEPT:
+            self._old, self._new = self._new, {}
+        self._new[text] = obj
+
+
+def _is_frozen(type_: type[Any]) -> bool:
+    return issubclass(type_, msgspec.Struct) and type_.__struct_config__.frozen
+
+
 class Decoders(Generic[T]):
     """What one type of object needs."""
 
@@ -38,10 +60,24 @@ class Decoders(Generic[T]):
         target: Any = type_
         self._type = type_
         self._object = msgspec.json.Decoder(target)
+        self._shared: _Recent[T] | None = _Recent() if _is_frozen(type_) else None
         self._list = msgspec.json.Decoder(_List[target])
 
     def object(self, body: bytes | msgspec.Raw) -> T:
-        """One object; nulls that a careless server writes count as absent."""
+        """One object; nulls that a careless server writes count as absent.
+
+        What several informers of this process, or a writer and an informer, get to see is decoded once: nobody can change it.
+        """
+        if self._shared is None:
+            return self._decode(body)
+        text = bytes(body)
+        found = self._shared.get(text)
+        if found is None:
+            found = self._decode(text)
+            self._shared.put(text, found)
+        return found
+
+    def _decode(self, body: bytes | msgspec.Raw) -> T:
         try:
             return cast("T", self._object.decode(body))
         except msgspec.ValidationError:

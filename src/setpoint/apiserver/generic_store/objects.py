@@ -59,6 +59,11 @@ class Codec:
         self._heads = {version: head(resource.kind, full) for version, full in self._api_versions.items()}
         self._fields: dict[str, Callable[[Record], str]] = {}
 
+    @property
+    def reads_plainly(self) -> bool:
+        """Whether a record's bytes are the object, with nothing to be done when it is read."""
+        return type(self).decode is Codec.decode
+
     def is_stored(self, version: str) -> bool:
         """Whether objects of a served version are stored as they are."""
         return self._api_versions[version] == self.stored_version

@@ -67,7 +67,10 @@ def _heartbeat(ready: NodeCondition | None) -> str | None:
 
 
 def condition(node: Node, kind: str) -> NodeCondition | None:
-    return next((each for each in node.status.conditions if each.type == kind), None)
+    for each in node.status.conditions:  # asked for of all nodes again and again: a generator would cost twice as much
+        if each.type == kind:
+            return each
+    return None
 
 
 def ready_status(node: Node) -> str:

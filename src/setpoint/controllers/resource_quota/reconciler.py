@@ -19,9 +19,35 @@ from setpoint.client.discovery import Discovered, discover
 from setpoint.client.store import Store
 from setpoint.kit.clock import Clock
 
-#: kinds of which more than the number counts
-_WHOLE: Mapping[str, Resource[Any]] = {"pods": PODS, "services": SERVICES, "persistentvolumeclaims": PERSISTENTVOLUMECLAIMS}
 _PAGE = 500
+
+
+class Unread(Struct, frozen=True):
+    """An object that is looked into only where it has changed."""
+
+    metadata: msgspec.Raw
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+
+    def read(self) -> dict[str, Any]:
+        return {name: msgspec.json.decode(getattr(self, name)) for name in ("metadata", "spec", "status")}
+
+
+class _Meta(Struct, frozen=True, rename="camel"):
+    uid: str
+    resource_version: str
+    deletion_timestamp: str | None = None
+
+
+_META = msgspec.json.Decoder(_Meta)
+
+
+def _unread(resource: Resource[Any]) -> Resource[Unread]:
+    return Resource(resource.group, resource.version, resource.plural, resource.kind, resource.namespaced, Unread)
+
+
+#: kinds of which more than the number counts
+_WHOLE: Mapping[str, Resource[Unread]] = {each.group_resource: _unread(each) for each in (PODS, SERVICES, PERSISTENTVOLUMECLAIMS)}
 
 
 _Known = dict[tuple[str, str], Amounts]
@@ -77,7 +103,7 @@ class QuotaReconciler:
                 uid, version, is_going = _identity(item)
                 used = known.get((uid, version))
                 if used is None:
-                    used = self._usage(resource, spec, msgspec.to_builtins(item), total)
+                    used = self._usage(resource, spec, _plain(item), total)
                 if not is_going:  # one that is being deleted uses nothing from some moment on
                     fresh[uid, version] = used
                 for name, value in used.items():
@@ -138,8 +164,15 @@ class QuotaReconciler:
 
 
 def _identity(obj: Any) -> tuple[str, str, bool]:
-    """Uid, version, and whether it is being deleted; of a Struct or of plain JSON."""
+    """Uid, version, and whether it is being deleted."""
+    if isinstance(obj, Unread):
+        read = _META.decode(obj.metadata)
+        return read.uid, read.resource_version, bool(read.deletion_timestamp)
     if isinstance(obj, Mapping):
         meta = obj["metadata"]
         return meta["uid"], meta["resourceVersion"], bool(meta.get("deletionTimestamp"))
     return obj.metadata.uid, obj.metadata.resource_version, bool(obj.metadata.deletion_timestamp)
+
+
+def _plain(item: Any) -> Any:
+    return item.read() if isinstance(item, Unread) else msgspec.to_builtins(item)
