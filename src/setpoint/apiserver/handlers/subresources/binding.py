@@ -45,8 +45,8 @@ async def handle(call: Call) -> Response:
     given = metadata.get("namespace")
     if given and given != info.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    name = info.name or metadata.get("name", "")
-    if metadata.get("name") and metadata["name"] != name:
+    name = metadata.get("name", "")
+    if info.name and info.name != name:
         raise bad_request("name in URL does not match name in Binding object")
     _check(binding)
     store = call.pipeline.stores["", "pods"]
@@ -83,8 +83,10 @@ async def _assign(store: GenericStore, context: Context, name: str, binding: Obj
 
     async def compute(old: Object) -> Object:
         meta, spec = old["metadata"], old.get("spec") or {}
-        if wanted.get("uid") and wanted["uid"] != meta["uid"]:
-            why = f"Precondition failed: UID in precondition: {wanted['uid']}, UID in object meta: {meta['uid']}"
+        for shown, field in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
+            if not wanted.get(field) or wanted[field] == meta[field]:
+                continue
+            why = f"Precondition failed: {shown} in precondition: {wanted[field]}, {shown} in object meta: {meta[field]}"
             place = f"Code: 4, Key: /registry/pods/{context.namespace}/{name}, ResourceVersion: 0"
             raise store.conflict(name, f"StorageError: invalid object, {place}, AdditionalErrorMsg: {why}")
         if meta.get("deletionTimestamp"):
