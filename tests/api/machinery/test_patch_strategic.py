@@ -118,6 +118,12 @@ def test_a_key_twice_is_merged_into_the_first(pod: Node) -> None:
             500,
             "unknown patch type: upsert in map: map[$patch:upsert name:a]",
         ),
+        (
+            {"metadata": {"$setElementOrder/labels": ["x"]}},
+            500,
+            "expected a []interface {}, but received a map[string]interface {}",
+        ),
+        ({"spec": {"$setElementOrder/nodeSelector": ["x"]}}, 500, "expected slice or array type, but got: struct"),
         ({"spec": {"containers": [{"$patch": "merge", "name": "a"}]}}, 500, "merging lists cannot yet be specified in the patch"),
         (
             {"spec": {"containers": [{"image": "i:9"}]}},

@@ -252,6 +252,8 @@ def _merge_ordered(merged: Json, patch: Json, node: Node) -> None:
             if not isinstance(source.get(field, []), list):
                 raise _bad_type([], source[field])
         child = _child(node, field)
+        if child.kind != "list":
+            raise internal("expected slice or array type, but got: struct")
         _check_order(patch.get(field, []), order, child.merge_key)
         if field in merged or field in patch:
             merged[field] = _ordered(merged.get(field), patch.pop(field, None), child, order)
