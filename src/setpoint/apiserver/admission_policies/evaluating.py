@@ -6,6 +6,7 @@ Source: apiserver `pkg/admission/plugin/cel/condition.go`, `composition.go`, `ac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 from msgspec import Struct
@@ -32,6 +33,7 @@ class Result(Struct, frozen=True):
     value: Any = None
     error: str = ""
     given: bool = True
+    seconds: float = 0.0  # that it took
 
 
 class Values(dict[str, Any]):
@@ -89,14 +91,16 @@ class Evaluation:
             if compiled.error:
                 return Result(error=f"compilation error: {compiled.error}")
             return Result(given=False)
+        start = perf_counter()
         outcome = await self._answers.evaluate(compiled.expression.evaluate, [self._known.get(each) for each in compiled.names])
+        seconds = perf_counter() - start
         for cost in (self._values.spent(), outcome.cost):
             if cost > self.budget:
                 raise OutOfBudget
             self.budget -= cost
         if outcome.error:
-            return Result(error=f"expression '{compiled.text}' resulted in error: {outcome.error}")
-        return Result(outcome.value)
+            return Result(error=f"expression '{compiled.text}' resulted in error: {outcome.error}", seconds=seconds)
+        return Result(outcome.value, seconds=seconds)
 
 
 _METADATA = ("name", "generateName", "namespace", "labels", "annotations", "deletionGracePeriodSeconds", "generation",

@@ -17,6 +17,7 @@ from setpoint.apiserver.admission_policies.asking import Answers
 from setpoint.apiserver.admission_policies.definitions import Binding, Policy
 from setpoint.apiserver.admission_policies.evaluating import Evaluation, OutOfBudget, Result, namespace_object
 from setpoint.apiserver.admission_policies.matching import place
+from setpoint.apiserver.admission_policies.metering import checked
 from setpoint.apiserver.admission_policies.params import NotConfigured
 from setpoint.apiserver.admission_policies.step import PolicyStep
 from setpoint.apiserver.admission_webhooks.subject import Subject
@@ -32,10 +33,12 @@ _INVALID = "Invalid"
 
 
 class Decision(Struct, frozen=True):
-    """One validation's; `message` is empty where it holds."""
+    """One validation's; `message` is empty where it holds, and `ignored` what the failure policy ignores."""
 
     message: str = ""
     reason: str = ""
+    ignored: str = ""
+    seconds: float = 0.0
 
 
 class Outcome(Struct):
@@ -151,7 +154,7 @@ class _Hearing:
             decisions = list(self._decisions(results, messages))
             annotations = await Evaluation(policy, variables, self._answers).all(policy.annotations)
         except OutOfBudget as error:
-            return Outcome([] if policy.ignores_failures else [Decision(str(error))])
+            return Outcome([self._error(str(error))])
         outcome = Outcome(decisions)
         self._annotate(outcome, annotations)
         return outcome
@@ -169,12 +172,14 @@ class _Hearing:
         validations = self._policy.spec.get("validations") or ()
         for index, (validation, result) in enumerate(zip(validations, results, strict=True)):
             if result.error or isinstance(messages, str):
-                why = result.error or str(messages)
-                yield Decision() if self._policy.ignores_failures else Decision(why)
+                yield self._error(result.error or str(messages), result.seconds)
             elif result.value is True:
                 yield Decision()
             else:
-                yield Decision(_message(validation, messages[index]), validation.get("reason") or _INVALID)
+                yield Decision(_message(validation, messages[index]), validation.get("reason") or _INVALID, "", result.seconds)
+
+    def _error(self, why: str, seconds: float = 0.0) -> Decision:
+        return Decision(ignored=why, seconds=seconds) if self._policy.ignores_failures else Decision(why, seconds=seconds)
 
     def _annotate(self, outcome: Outcome, results: Sequence[Result]) -> None:
         for given, result in zip(self._policy.spec.get("auditAnnotations") or (), results, strict=True):
@@ -194,15 +199,20 @@ class _Hearing:
         for index, decision in enumerate(outcome.decisions):
             if decision.message:
                 self._failed(binding, index, decision)
+            elif decision.ignored:
+                checked(self._policy.name, binding.name, decision.ignored, "allow", decision.seconds)
         for key, value in outcome.annotations:
             values = self._annotations.setdefault(key, [])
             if (shortened := value[:_LONGEST_ANNOTATION]) not in values:
                 values.append(shortened)
-        self._denials += [Denial(self._policy.name, binding.name, decision) for decision in outcome.errors]
+        for decision in outcome.errors:
+            self._denials.append(Denial(self._policy.name, binding.name, decision))
+            checked(self._policy.name, binding.name, decision.message, "deny", decision.seconds)
 
     def _failed(self, binding: Binding, index: int, decision: Decision) -> None:
         context = self._subject.request.context
         for action in binding.actions:
+            checked(self._policy.name, binding.name, decision.message, action.lower(), decision.seconds)
             if action == "Deny":
                 self._denials.append(Denial(self._policy.name, binding.name, decision))
             elif action == "Warn":
