@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qs
+
+import orjson
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.pipeline import Pipeline
-from setpoint.apiserver.request import Request
+from setpoint.apiserver.request import Request, Response
 from setpoint.app import bootstrap
 from setpoint.app.assembly import make_pipeline
 from setpoint.client.client import Client
@@ -37,3 +41,42 @@ async def whole_server(**more: Any) -> AsyncIterator[Pipeline]:
         tasks.stop()
     await pipeline.close()
     await store.close()
+
+
+class Requests:
+    """Requests to a pipeline; the last one and its answer are kept."""
+
+    request: Request
+    response: Response
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+
+    async def respond(self, line: str, body: Any = None, kind: str = "application/json", user: UserInfo = ADMIN) -> Response:
+        """The answer to `METHOD /path?query`."""
+        method, url = line.split(" ", 1)
+        path, _, query = url.partition("?")
+        content = b"" if body is None else orjson.dumps(body)
+        headers = {"content-type": kind, "user-agent": "test/1"}
+        self.request = Request(method, path, parse_qs(query, keep_blank_values=True), headers, content, user)
+        self.response = await self.pipeline.handle(self.request)
+        return self.response
+
+    async def __call__(
+        self, line: str, body: Any = None, *, code: int = 0, kind: str = "application/json", user: UserInfo = ADMIN
+    ) -> Any:
+        """The answer's object; `code` is what it must have, any success where none is given."""
+        response = await self.respond(line, body, kind, user)
+        value = orjson.loads(response.body or b"null")
+        assert response.status == code if code else response.status < 400, value
+        return value
+
+    async def settle(self) -> None:
+        """Until what was written is in force."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def make(self, name: str = "a", query: str = "", code: int = 0, *, user: UserInfo = ADMIN, **more: Any) -> Any:
+        """Create a config map."""
+        body = {"metadata": {"name": name, **more.pop("metadata", {})}, **more}
+        return await self(f"POST /api/v1/namespaces/default/configmaps{query}", body, code=code, user=user)

@@ -7,17 +7,14 @@ import base64
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 import orjson
 import pytest
 from aiohttp import web
 from tests.apiserver.webhooks.serving import Certificate, serving
-from tests.apiserver.whole import ADMIN, whole_server
+from tests.apiserver.whole import Requests, whole_server
 
-from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.pipeline import Pipeline
-from setpoint.apiserver.request import Request, Response
 
 _CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/{}webhookconfigurations"
 CONFIG_MAPS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}
@@ -75,38 +72,17 @@ class Hooks:
         }
 
 
-class Api:
-    """Requests to a server."""
+class Api(Requests):
+    """Requests to a server, and its webhooks."""
 
     def __init__(self, pipeline: Pipeline, hooks: Hooks) -> None:
-        self.pipeline = pipeline
+        super().__init__(pipeline)
         self.hooks = hooks
-
-    async def respond(self, line: str, body: Any = None, kind: str = "application/json", user: UserInfo = ADMIN) -> Response:
-        method, url = line.split(" ", 1)
-        path, _, query = url.partition("?")
-        content = b"" if body is None else orjson.dumps(body)
-        headers = {"content-type": kind, "user-agent": "test/1"}
-        self.request = Request(method, path, parse_qs(query, keep_blank_values=True), headers, content, user)
-        return await self.pipeline.handle(self.request)
-
-    async def __call__(self, line: str, body: Any = None, *, code: int = 0, kind: str = "application/json") -> Any:
-        response = await self.respond(line, body, kind)
-        value = orjson.loads(response.body or b"null")
-        assert response.status == code if code else response.status < 400, value
-        return value
 
     async def configure(self, kind: str, name: str, *hooks: dict[str, Any]) -> None:
         """Create a configuration and wait until it is in force."""
         await self(f"POST {_CONFIGURATIONS.format(kind)}", {"metadata": {"name": name}, "webhooks": list(hooks)})
         await self.settle()
-
-    async def settle(self) -> None:
-        for _ in range(20):
-            await asyncio.sleep(0)
-
-    async def make(self, name: str = "a", query: str = "", code: int = 0, **more: Any) -> Any:
-        return await self(f"POST /api/v1/namespaces/default/configmaps{query}", {"metadata": {"name": name}, **more}, code=code)
 
 
 @pytest.fixture
