@@ -45,6 +45,7 @@ def compile_text(text: str) -> Expression:
         ("cel.bind(n, self.count, n > 1 ? 'x' : 'y')", "string"),
         ("[] + [1]", "list(int)"),
         ("self.__if__", "bool"),
+        ("self.if", "bool"),
         ("self.a__dash__b__dot__c__slash__d__underscores__e", "int"),
         ("quantity('1Gi').add(1)", "kubernetes.Quantity"),
     ],

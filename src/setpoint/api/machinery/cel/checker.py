@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from setpoint.api.machinery.cel.declarations import Overload, functions
 from setpoint.api.machinery.cel.source import CompileError, Issue
 from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Message, Select
+from setpoint.api.machinery.cel.tokens import RESERVED
 from setpoint.api.machinery.cel.types import (
     BOOL,
     BYTES,
@@ -163,6 +164,8 @@ class Checker:
         if operand.name == "object":
             scope: ObjectScope = operand.scope
             found = scope.fields.get(node.field)
+            if found is None and node.field in RESERVED:  # the word itself may stand for the escaped name
+                found = scope.fields.get(f"__{node.field}__")
             return found or self._complain(node.offset, f"undefined field '{node.field}'")
         if operand.name == "param":
             self._mappings.assignable([operand], [DYN])
