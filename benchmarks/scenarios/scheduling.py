@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import uvloop
-from benchmarks import scheduler
+from benchmarks import scheduler, servers, wrk
 from benchmarks.report import Figure
 from benchmarks.scenarios import Bench
 from benchmarks.scenarios.deployment import DEPLOYMENTS, PODS, manifest, roll_out
@@ -23,6 +23,7 @@ from benchmarks.target import NAMESPACE, Target
 OPTIONS = ("--runtime", "simulated", "--split")
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 WRITERS = 16
+SETTLED = 3.0  # seconds after a start in which its own work ends
 ROOM = 4  # pods that take a whole node between them: its eight processors by two
 
 
@@ -51,51 +52,64 @@ ALONE_NODES, ALONE_PLACED = (100, 500, 1000, 2500, 5000), (0, 1000, 2000, 5000, 
 
 
 def run(bench: Bench) -> Iterator[Figure]:
-    for number, case in enumerate(QUICK if bench.quick else WHOLE if bench.whole else SMALL):
-        server, _ = bench.start(f"scheduling-{number}", nodes=case.nodes, options=OPTIONS)
-        with server as target:
-            target.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-            yield from _batches(target, case)
+    if bench.folder is None:
+        raise RuntimeError("a server elsewhere cannot be looked into")
+    with servers.bare(bench.folder / "scheduling-bare") as bare:
+        bare.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        for number, case in enumerate(QUICK if bench.quick else WHOLE if bench.whole else SMALL):
+            create = wrk.drive(bare, "create", WRITERS, bench.size(2, 1))
+            server, _ = bench.start(f"scheduling-{number}", nodes=case.nodes, options=OPTIONS)
+            with server as target:
+                target.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+                time.sleep(SETTLED)
+                yield from _batches(Cluster(target, case, create["per_second"], create["cpu_us"]))
     yield from _alone(bench)
 
 
-def _batches(target: Target, case: Case) -> Iterator[Figure]:
-    placed, goals = 0, case.nodes == 5000
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster that runs, and the bare stack's creates: how many a second, and microseconds of processor time for one."""
+
+    target: Target
+    case: Case
+    creates: float
+    create_us: float
+
+    def figure(self, name: str, pods: int, body: dict[str, Any], goal: float | None, **more: float) -> Figure:
+        """One roll-out, until all run; what all processes computed for one pod is said beside it."""
+        before = self.target.processor_seconds()
+        found = uvloop.run(roll_out(self.target, body, pods))
+        cost = (self.target.processor_seconds() - before) / pods * 1e6
+        told = {"µs/pod": cost, "in bare creates": cost / self.create_us, **more}
+        return Figure("scheduling", name, "pods/s", [pods / found["bound"]], [self.creates], goal=goal, more=told)
+
+
+def _batches(cluster: Cluster) -> Iterator[Figure]:
+    placed, case = 0, cluster.case
     if case.apart:
-        spec = {"affinity": scheduler.AFFINITY, "topologySpreadConstraints": _spread("apart")}
+        body = manifest("apart", case.apart, **_apart("apart"))
         name = f"{case.apart:,} pods with anti-affinity and spread, {case.nodes:,} nodes, bound"
-        yield _figure(target, name, case.apart, manifest("apart", case.apart, **_named(spec, "apart")), goals and APART_GOAL)
-        _remove(target, "apart")
+        yield cluster.figure(name, case.apart, body, APART_GOAL if case.nodes == 5000 else None)
+        _remove(cluster.target, "apart")
     for number, pods in enumerate(case.plain):
-        body = manifest(f"plain-{number}", pods)
         goal = GOALS.get((pods, case.nodes)) if not placed else None
         where = f"{case.nodes:,} nodes" + (f" with {placed:,} pods" if placed else "")
         points = {"nodes": case.nodes, "placed": placed}
-        yield _figure(target, f"Deployment of {pods:,} pods, {where}, bound", pods, body, goal, **points)
+        body = manifest(f"plain-{number}", pods)
+        yield cluster.figure(f"Deployment of {pods:,} pods, {where}, bound", pods, body, goal, **points)
         placed += pods
     if case.preempting:
-        yield _preempted(target, case)
+        yield _preempted(cluster)
 
 
-def _figure(target: Target, name: str, pods: int, body: dict[str, Any], goal: float | None, **more: float) -> Figure:
-    """One roll-out, until all run; what all processes computed for one pod is said beside it."""
-    before = target.processor_seconds()
-    found = uvloop.run(roll_out(target, body, pods))
-    cost = (target.processor_seconds() - before) / pods * 1e6
-    return Figure("scheduling", name, "pods/s", [pods / found["bound"]], goal=goal or None, more={"µs/pod": cost, **more})
-
-
-def _spread(app: str) -> list[dict[str, Any]]:
-    """Simulated nodes have no zones: spread over hosts, strictly and softly."""
+def _apart(app: str) -> dict[str, Any]:
+    """At most one pod on a node. Simulated nodes have no zones: spread over hosts, strictly, and over zones, softly."""
     selector = {"matchLabels": {"app": app}}
     strict = {"maxSkew": 1, "topologyKey": scheduler.HOSTNAME, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
-    return [strict, {**strict, "topologyKey": scheduler.ZONE, "whenUnsatisfiable": "ScheduleAnyway"}]
-
-
-def _named(spec: dict[str, Any], app: str) -> dict[str, Any]:
-    """The same with the selectors of another application."""
-    term = {"topologyKey": scheduler.HOSTNAME, "labelSelector": {"matchLabels": {"app": app}}}
-    return {**spec, "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    soft = {**strict, "topologyKey": scheduler.ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+    term = {"topologyKey": scheduler.HOSTNAME, "labelSelector": selector}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return {"affinity": affinity, "topologySpreadConstraints": [strict, soft]}
 
 
 def _remove(target: Target, name: str) -> None:
@@ -107,14 +121,15 @@ def _remove(target: Target, name: str) -> None:
 # -- preemption
 
 
-def _preempted(target: Target, case: Case) -> Figure:
+def _preempted(cluster: Cluster) -> Figure:
     """Every node is full of pods that nobody makes again; then come more important ones, each in the place of one of them."""
+    case, target = cluster.case, cluster.target
     for name, value in (("low", 1), ("high", 1000)):
         target.call("POST", CLASSES, {"metadata": {"name": name}, "value": value})
     uvloop.run(_fill(target, case.nodes * ROOM))
     body = manifest("high", case.preempting, cpu="1900m", priorityClassName="high")
     name = f"preemption of {case.preempting:,} pods, {case.nodes:,} nodes"
-    return _figure(target, name, case.preempting, body, PREEMPTION_GOAL if case.nodes == 500 else None)
+    return cluster.figure(name, case.preempting, body, PREEMPTION_GOAL if case.nodes == 500 else None)
 
 
 async def _fill(target: Target, pods: int) -> None:
