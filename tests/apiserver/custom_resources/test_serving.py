@@ -432,3 +432,18 @@ async def test_complaints_about_metadata_begin_there(server: Server) -> None:
     body = {"apiVersion": "demo.test/v1", "kind": "Widget", "metadata": {"name": 1}}
     message = (await server.json("POST", _WIDGETS, body))["message"]
     assert message.endswith("json: cannot unmarshal number into Go struct field ObjectMeta.name of type string")
+
+
+async def test_metadata_through_status_is_owned_where_it_can_be_changed(server: Server) -> None:
+    """A definition's labels may be written with its status, a custom object's may not."""
+    await server.define(_typed(a={"type": "string"}), subresources={"status": {}})
+    await server.make()
+    merge, labels = "application/merge-patch+json", {"metadata": {"labels": {"l": "1"}, "finalizers": ["a.b/c"]}}
+
+    async def owned(path: str) -> list[str]:
+        obj = await server.json("PATCH", f"{path}/status?fieldManager=m", labels, content_type=merge)
+        entries = obj["metadata"].get("managedFields") or ()
+        return [name for entry in entries if entry["manager"] == "m" for name in entry["fieldsV1"]["f:metadata"]]
+
+    assert sorted(await owned(f"{_CRDS}/widgets.demo.test")) == ["f:finalizers", "f:labels"]
+    assert await owned(f"{_WIDGETS}/a") == []

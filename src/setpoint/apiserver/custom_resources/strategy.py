@@ -83,7 +83,7 @@ class CustomStatusStrategy(Strategy):
     """The `status` endpoint: nothing but status and the fields' owners can change."""
 
     allow_unconditional_update = False
-    reset_fields = (("spec",), ("metadata", "labels"), ("metadata", "annotations"))
+    reset_fields = (("spec",), ("metadata",))
 
     def __init__(self, main: CustomStrategy) -> None:
         self.main = main

@@ -195,14 +195,6 @@ def _validate_status(obj: Object, _old: Object) -> Errors:
     return _validate_names("status.acceptedNames", (obj.get("status") or {}).get("acceptedNames") or {})
 
 
-class _DefinitionStatusStrategy(StatusStrategy):
-    """The `status` endpoint. Labels and the like can be changed through it, though an apply there owns no metadata."""
-
-    def __init__(self) -> None:
-        super().__init__(DefinitionStrategy(), validate_status=_validate_status)
-        self.reset_fields = (("metadata",), ("spec",))
-
-
 def definition_status() -> StatusStrategy:
-    """The `status` endpoint."""
-    return _DefinitionStatusStrategy()
+    """The `status` endpoint. Labels and the like can be changed through it, and are owned by who does."""
+    return StatusStrategy(DefinitionStrategy(), validate_status=_validate_status)
