@@ -60,10 +60,17 @@ def run(bench: Bench) -> Iterator[Figure]:
             create = wrk.drive(bare, "create", WRITERS, bench.size(2, 1))
             server, _ = bench.start(f"scheduling-{number}", nodes=case.nodes, options=OPTIONS)
             with server as target:
-                target.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-                time.sleep(SETTLED)
+                settle(target)
                 yield from _batches(Cluster(target, case, create["per_second"], create["cpu_us"]))
     yield from _alone(bench)
+
+
+def settle(target: Target) -> None:
+    """A namespace whose pods can be made, and no work of the start any more."""
+    target.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    while target.call("GET", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default")[0] != 200:
+        time.sleep(0.2)
+    time.sleep(SETTLED)
 
 
 @dataclass(frozen=True, slots=True)
