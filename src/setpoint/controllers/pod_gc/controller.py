@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
+
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod
 from setpoint.client.client import ClientProtocol
@@ -19,7 +22,13 @@ from setpoint.kit.clock import Clock
 NAME = "pod-garbage-collector"
 PODS_KEY = "pods"
 QUARANTINE = 40.0
+_OVER = "over"
 log = logs.get_logger("controllers.pod_gc")
+
+
+def by_over(pod: Pod) -> tuple[str, ...]:
+    """Index function: the pods that are over."""
+    return (_OVER,) if plans.is_over(pod) else ()
 
 
 class PodGcReconciler:
@@ -30,6 +39,7 @@ class PodGcReconciler:
         self._clock = clock
         self._nodes = nodes
         self._pods = pods
+        pods.add_index(_OVER, by_over)
         self._settings = settings
         self._missing: dict[str, float] = {}
 
@@ -40,7 +50,12 @@ class PodGcReconciler:
         self._missing = {name: self._missing.get(name, now) for name in absent}
         suspects = [name for name, since in self._missing.items() if now - since >= QUARANTINE]
         vanished = {name for name in suspects if not await self._exists(name)}
-        return Observed(self._pods.list(), nodes, vanished, self._settings.terminated_pods, now)
+        return Observed(self._candidates(vanished), nodes, vanished, self._settings.terminated_pods, now)
+
+    def _candidates(self, vanished: Iterable[str]) -> list[Pod]:
+        """The few pods that there can be anything to do for, by indices: this looks every 20 seconds at all there are."""
+        lost = chain.from_iterable(self._pods.by_index(BY_NODE, name) for name in vanished)
+        return [*{pod.metadata.uid: pod for pod in chain(self._pods.by_index(_OVER, _OVER), lost)}.values()]
 
     async def _exists(self, name: str) -> bool:
         try:

@@ -17,8 +17,16 @@ MESSAGE = "PodGC: node no longer exists"
 _ENDED = {"Succeeded", "Failed"}
 
 
+def is_over(pod: Pod) -> bool:
+    """It has ended, or somebody deleted it: of pods on nodes that are there, only such can be of interest."""
+    return pod.status.phase in _ENDED or bool(pod.metadata.deletion_timestamp)
+
+
 class Observed(Struct, frozen=True):
-    """All pods and nodes; `vanished` are the names of nodes that are known not to exist."""
+    """The pods that are over or on vanished nodes (others may be among them), and all nodes.
+
+    `vanished` are the names of nodes that are known not to exist.
+    """
 
     pods: Sequence[Pod]
     nodes: Mapping[str, Node]
