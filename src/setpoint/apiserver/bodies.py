@@ -271,10 +271,11 @@ def _keep_reset(obj: Object, body: bytes) -> None:
 def _from_protobuf(body: bytes, node: Any, kind: str) -> bytes:
     """A protobuf body as JSON. Raises 400."""
     from setpoint.api.machinery import protobuf
+    from setpoint.api.machinery.protobuf_wire import ProtobufError
 
     try:
         obj = protobuf.decode(body, node)
-    except protobuf.ProtobufError as error:
+    except ProtobufError as error:
         shown = body[:30].decode("utf-8", "replace") + (" ..." if len(body) > 30 else "")
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {error} ({shown})") from error
     return orjson.dumps(obj)

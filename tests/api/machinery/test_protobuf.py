@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.api.machinery import protobuf
-from setpoint.api.machinery.protobuf import ProtobufError
+from setpoint.api.machinery.protobuf_wire import ProtobufError
 from setpoint.api.machinery.schema import trees
 
 CONFIG_MAP = trees.load("1.36").tree("io.k8s.api.core.v1.ConfigMap")
