@@ -40,6 +40,8 @@ def test_an_expression_must_compile_to_a_bool() -> None:
         ("duration('1x') > duration('1s')", "ERROR: <input>:1:10: invalid duration argument"),
         ("timestamp('x') == timestamp('2020-01-01T00:00:00Z')", "ERROR: <input>:1:11: invalid timestamp argument"),
         ("'%d'.format([self]) == ''", "error during formatting: decimal clause can only be used on integers, was given string"),
+        ("'%d'.format([duration('1s')]) == ''", "was given google.protobuf.Duration"),
+        ("'%s'.format([quantity('1')]) == ''", "string clause can only be used on strings, bools, bytes, ints"),
         ("'%s'.format([]) == ''", "index 0 out of range"),
         ("'%q'.format([self]) == ''", 'could not parse formatting clause: unrecognized formatting clause "q"'),
         ("'x'.format([self]) == ''", "too many arguments supplied to string.format (expected 0, got 1)"),

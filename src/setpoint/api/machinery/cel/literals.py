@@ -23,6 +23,10 @@ _TAKEN = {
     "x": frozenset({"int", "uint", "string", "bytes"}),
 }
 _TAKEN["X"] = _TAKEN["x"]
+_PLAIN = {"bool", "bytes", "double", "duration", "int", "list", "map", "null", "string", "timestamp", "type", "uint"}
+_TAKEN["s"] = frozenset(_PLAIN)
+#: types that have other names in messages
+_NAMES = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
 
 
 def validate(text: str, tree: Expr) -> None:
@@ -66,8 +70,9 @@ def _format(call: Call) -> Iterator[Issue]:
         yield Issue(call.offset, str(error))
         return
     for verb, argument in zip(wanted, found.items, strict=False):
-        if verb in _TAKEN and argument.type.name != "dyn" and argument.type.name not in _TAKEN[verb]:
-            yield Issue(argument.offset, f"error during formatting: {UNFIT[verb]}, was given {argument.type}")
+        kind = argument.type.name
+        if kind != "dyn" and kind not in _TAKEN[verb]:
+            yield Issue(argument.offset, f"error during formatting: {UNFIT[verb]}, was given {_NAMES.get(kind, kind)}")
             return
     if len(found.items) > len(wanted):
         told = f"(expected {len(wanted)}, got {len(found.items)})"

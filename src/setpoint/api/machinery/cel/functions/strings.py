@@ -231,6 +231,9 @@ def _clause(verb: str, value: Any, precision: int) -> str:
 
 #: what is said of values that a verb does not take
 UNFIT = {
+    "s": (
+        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+    ),
     "d": "decimal clause can only be used on integers",
     "f": "fixed-point clause can only be used on doubles",
     "e": "scientific clause can only be used on doubles",
@@ -258,9 +261,7 @@ def _shown(value: Any) -> str:
     if show is None and isinstance(value, list):
         show = _SHOWN[list]
     if show is None:
-        raise CelError(
-            "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types"
-        )
+        raise CelError(f"error during formatting: {UNFIT['s']}, was given {type_name(value)}")
     return show(value)
 
 
