@@ -235,6 +235,37 @@ async def test_preemption(world: World) -> None:
     assert not (await world.get("q")).spec.node_name
 
 
+async def crowded(world: World, monkeypatch: pytest.MonkeyPatch, refusals: int) -> None:
+    """Three full nodes, a server that takes its time to delete, and refuses at first; then come three more important pods."""
+    await world.client.create(PRIORITYCLASSES, {"metadata": {"name": "high"}, "value": 1000})
+    for number in range(6):
+        if not number % 2:
+            await world.node(f"n{number // 2}")
+        await world.pod(f"low{number}", nodeName=f"n{number // 2}", terminationGracePeriodSeconds=0)
+    delete, asked = world.client.delete, iter(range(100))
+
+    async def slowly(*args: Any, **options: Any) -> None:
+        turn = next(asked)
+        await world.clock.sleep(0.2 * (turn + 1))
+        if turn < refusals:
+            raise StatusError(503, "ServiceUnavailable", "not now")
+        await delete(*args, **options)
+
+    monkeypatch.setattr(world.scheduler._client, "delete", slowly)
+    for number in range(3):
+        await world.pod(f"high{number}", priorityClassName="high")
+
+
+@pytest.mark.parametrize("refusals", [0, 2])
+async def test_each_pod_has_no_more_evicted_than_it_needs(world: World, monkeypatch: pytest.MonkeyPatch, refusals: int) -> None:
+    """What is evicted for one makes others look again, which wait for victims of their own."""
+    await crowded(world, monkeypatch, refusals)
+    await world.idle(30)
+    left = (await world.client.list(PODS, "default")).items
+    assert all(pod.spec.node_name for pod in left)
+    assert sorted(pod.metadata.name[:-1] for pod in left) == ["high"] * 3 + ["low"] * 3
+
+
 async def test_for_a_pod_that_goes_while_it_is_looked_at_nobody_is_evicted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await world.node()
     await world.pod("v", "2", nodeName="n1")

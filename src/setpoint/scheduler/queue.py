@@ -8,7 +8,8 @@
 - *active*: ordered by the QueueSort plugin, then by how long they have waited.
 - *waiting*: refused by plugins; an event that one of these plugins says may help (a queueing hint) moves the pod to active, or to
   backoff while its backoff lasts: 1 s after the first refusal, doubled with each, 10 s at most. After five minutes it is tried
-  anyway. Gated pods wait here too, until PreEnqueue lets them in.
+  anyway. Gated pods wait here too, until PreEnqueue lets them in. While others are still being evicted for it, nothing helps a
+  pod: it would only have more of them evicted.
 - *backoff*: after an error (nobody refused it, something broke) a pod waits its backoff out. One that was merely refused is
   taken early when there is nothing else to do.
 
@@ -28,6 +29,7 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What, pod_change
+from setpoint.scheduler.framework import Victims
 from setpoint.scheduler.pods import PodInfo, pod_key
 from setpoint.scheduler.status import Status
 
@@ -62,7 +64,7 @@ DEFAULT_BACKOFF = Backoff()
 class QueuedPod:
     """A pod and its history in the queue."""
 
-    __slots__ = ("attempts", "errors", "info", "pending", "place", "plugins", "refusals", "seen", "since", "ticket")
+    __slots__ = ("attempts", "errors", "info", "pending", "place", "plugins", "refusals", "seen", "since", "ticket", "victims")
 
     def __init__(self, pod: Pod, now: float) -> None:
         self.info = PodInfo(pod)
@@ -75,6 +77,7 @@ class QueuedPod:
         self.place = Place.GONE
         self.ticket = 0
         self.seen = 0
+        self.victims: Victims | None = None  # those that make room for it
 
     @property
     def pod(self) -> Pod:
@@ -94,7 +97,10 @@ _Entry = tuple[float, float, int, int, QueuedPod]
 
 
 class SchedulingQueue:
-    """See the module. `gate` is PreEnqueue, `sort_key` QueueSort, `interests` what each plugin waits for."""
+    """See the module. `gate` is PreEnqueue, `sort_key` QueueSort, `interests` what each plugin waits for.
+
+    `awaits` tells of a refused pod whether any of its victims is still where it was.
+    """
 
     def __init__(
         self,
@@ -102,7 +108,9 @@ class SchedulingQueue:
         sort_key: Callable[[Pod], int],
         interests: Mapping[str, Sequence[Interest]],
         backoff: Backoff = DEFAULT_BACKOFF,
+        awaits: Callable[[QueuedPod], bool] = lambda _: False,
     ) -> None:
+        self._awaits = awaits
         self._gate = gate
         self._durations = backoff
         self._sort_key = sort_key
@@ -153,7 +161,7 @@ class SchedulingQueue:
                 self._let_in(queued)
             case Place.WAITING:
                 event = ClusterEvent(What.POD, pod_change(old, new), old, new)
-                if self._helps(queued, event):
+                if self._helps(queued, event) and not self._awaits(queued):
                     self._retry(queued, now)
 
     def delete(self, key: str) -> None:
@@ -166,8 +174,14 @@ class SchedulingQueue:
         """Try again those whom `event` may help."""
         self._happenings += 1
         for queued in [*self._waiting.values()]:
-            if self._helps(queued, event):
+            if self._helps(queued, event) and not self._awaits(queued):
                 self._retry(queued, now)
+
+    def again(self, queued: QueuedPod, now: float) -> None:
+        """Try it again, if it waits: its victims could not be evicted."""
+        queued.victims = None
+        if queued.place is Place.WAITING:
+            self._retry(queued, now)
 
     def _helps(self, queued: QueuedPod, event: ClusterEvent) -> bool:
         return any(self._plugin_hopes(plugin, queued.pod, event) for plugin in (*queued.plugins, *queued.pending))
@@ -223,7 +237,7 @@ class SchedulingQueue:
         if queued.plugins or queued.pending:
             queued.refusals += 1
             queued.errors = 0
-            if queued.seen == self._happenings:
+            if queued.seen == self._happenings or self._awaits(queued):
                 self._move(queued, Place.WAITING)
                 self._waiting[queued.key] = queued
             else:

@@ -11,6 +11,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from http import HTTPStatus
 from time import perf_counter
 from typing import Any
 
@@ -36,7 +37,7 @@ from setpoint.scheduler.framework import Handle, Victims
 from setpoint.scheduler.listers import InformerListers
 from setpoint.scheduler.nominator import Nominator
 from setpoint.scheduler.permits import HeldPods
-from setpoint.scheduler.pods import priority
+from setpoint.scheduler.pods import PodInfo, pod_key, priority
 from setpoint.scheduler.profile import Profile
 from setpoint.scheduler.queue import Place, QueuedPod, SchedulingQueue
 from setpoint.scheduler.registry import PLUGINS, Registry
@@ -92,7 +93,7 @@ class Scheduler:
             cycle = Cycle(made, self.snapshot, self.nominator, rng)
             self._schedulers[profile.scheduler_name] = _Framework(made, cycle, events)
         self.profile = self._schedulers[config.profiles[0].scheduler_name].profile
-        self.queue = SchedulingQueue(self._pre_enqueue, self.profile.sort_key, self._interests(), config.backoff)
+        self.queue = SchedulingQueue(self._pre_enqueue, self.profile.sort_key, self._interests(), config.backoff, self._awaits)
         self._extenders = [Extender(each) for each in config.extenders]
         self._wake = asyncio.Event()
         self._writes = 0
@@ -106,6 +107,18 @@ class Scheduler:
 
     def _pre_enqueue(self, pod: Pod) -> Status | None:
         return self._schedulers[pod.spec.scheduler_name].profile.pre_enqueue(pod)
+
+    def _awaits(self, queued: QueuedPod) -> bool:
+        """Whether any of the pod's victims is neither gone nor on its way out yet."""
+        victims = queued.victims
+        if victims is None:
+            return False
+        node = self.snapshot.get(victims.node)
+        there = node.pods if node is not None else {}
+        if any(_stands(victim, there.get(pod_key(victim))) for victim in victims.pods):
+            return True
+        queued.victims = None
+        return False
 
     def _is_ours(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name in self._schedulers
@@ -278,14 +291,14 @@ class Scheduler:
 
     def _refused(self, tasks: Tasks, queued: QueuedPod, refusal: NoFit) -> None:
         ATTEMPTS.labels("unschedulable", queued.pod.spec.scheduler_name).inc()
-        diagnosis = refusal.diagnosis
+        diagnosis, queued.victims = refusal.diagnosis, refusal.victims
         self.queue.fail(queued, self._clock.monotonic(), diagnosis.plugins, diagnosis.pending_plugins)
         nominated = ""
         if refusal.victims is not None:
             victims, nominated = refusal.victims, refusal.victims.node
             self._take_promises_back(tasks, queued, nominated)
             self.nominator.nominate(queued.info, nominated)
-            self._write(tasks, f"preempt for {queued.key}", lambda: self._evict(queued.pod, victims))
+            self._write(tasks, f"preempt for {queued.key}", lambda: self._make_room(queued, victims))
         self._tell(tasks, queued, conditions.UNSCHEDULABLE, str(refusal), nominated)
 
     def _take_promises_back(self, tasks: Tasks, queued: QueuedPod, node: str) -> None:
@@ -319,15 +332,28 @@ class Scheduler:
         meta = pod.metadata
         await self._client.patch(PODS, meta.name, patch, meta.namespace, kind="strategic", subresource="status")
 
-    async def _evict(self, pod: Pod, victims: Victims) -> None:
-        """Make room for `pod`: say why, then delete, one victim after the other."""
-        for victim in victims.pods:
+    async def _make_room(self, queued: QueuedPod, victims: Victims) -> None:
+        """One victim after the other; what goes wrong with one lets the pod look again."""
+        try:
+            for victim in victims.pods:
+                await self._evict(queued.pod, victim, victims.node)
+        except (StatusError, TransportError):
+            self.queue.again(queued, self._clock.monotonic())
+            raise
+
+    async def _evict(self, pod: Pod, victim: Pod, node: str) -> None:
+        """Make room for `pod`: say why, then delete. A victim that is gone by itself is as good."""
+        try:
             if victim.metadata.deletion_timestamp is None:
                 await self._patch_status(victim, conditions.preempted(victim, pod.spec.scheduler_name, self._clock.now()))
             meta = victim.metadata
             await self._client.delete(PODS, meta.name, meta.namespace, uid=meta.uid)
-            message = f"Preempted by pod {pod.metadata.uid} on node {victims.node}"
-            self._framework(pod).recorder.event(victim, "Normal", "Preempted", message, action="Preempting")
+        except StatusError as error:
+            if error.code != HTTPStatus.NOT_FOUND:
+                raise
+            return
+        message = f"Preempted by pod {pod.metadata.uid} on node {node}"
+        self._framework(pod).recorder.event(victim, "Normal", "Preempted", message, action="Preempting")
 
     # ---- writes
 
@@ -347,6 +373,11 @@ class Scheduler:
 
         self._writes += 1
         tasks.start(name, run())
+
+
+def _stands(victim: Pod, known: PodInfo | None) -> bool:
+    """Whether a victim is where it was, as far as is known."""
+    return known is not None and known.pod.metadata.uid == victim.metadata.uid and not known.pod.metadata.deletion_timestamp
 
 
 def _words(error: Exception) -> str:
