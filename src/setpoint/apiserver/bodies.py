@@ -154,7 +154,8 @@ class Bodies:
             empties = decode.holds_empty_list(patch)
             decoded = decode.read(text, "application/json", node, validation=decode.WARN, expected=expected, empties=empties)
         except decode.DecodeError as error:
-            raise _invalid_result(patched, current, node, patch, str(error)) from error
+            why = _within_metadata(str(error)) if "schema_of" in resource.extra else str(error)
+            raise _invalid_result(patched, current, node, patch, why) from error
         complaints = repeated + decoded.warnings
         if "schema_of" in resource.extra:
             complaints = _in_order(complaints, self._pruned(decoded.obj, resource, version))
@@ -232,6 +233,7 @@ def _check_kind(obj: Any, resource: ServedResource, version: str) -> None:
 
 def _within_metadata(message: str) -> str:
     """Metadata is all of a custom resource that a Go type reads, by itself: its fields' paths begin there."""
+    message = message.replace("Go struct field map[string]interface {}.metadata of type", "Go value of type")
     return re.sub(r"(Go struct field \w+\.)metadata\.", r"\1", message, count=1)
 
 

@@ -378,6 +378,18 @@ async def test_large_whole_numbers_have_all_their_digits(server: Server) -> None
     assert made.body == read.body
 
 
+async def test_metadata_of_another_type(server: Server) -> None:
+    await server.define({"type": "object"})
+    await server.make()
+    body = {"apiVersion": "demo.test/v1", "kind": "Widget", "metadata": "x"}
+    why = "json: cannot unmarshal string into Go value of type v1.ObjectMeta"
+    assert (await server.json("POST", _WIDGETS, body))["message"].endswith(why)
+    path, merge = f"{_WIDGETS}/a", "application/merge-patch+json"
+    assert (await server.json("PATCH", path, {"metadata": "x"}, content_type=merge))["message"].endswith(why)
+    refused = await server.json("PATCH", path, {"metadata": {"labels": {"a": 1}}}, content_type=merge)
+    assert refused["message"].endswith("json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string")
+
+
 async def test_a_body_that_names_no_kind_is_quoted_whole_and_cut_short(server: Server) -> None:
     await server.define({"type": "object"})
     refused = await server.json("POST", _WIDGETS, {"metadata": {"name": "a", "labels": {"b": "c"}}})
