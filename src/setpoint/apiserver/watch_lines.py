@@ -14,6 +14,7 @@ from setpoint.apiserver.selecting import Matcher
 from setpoint.storage.protocol import Event, Record
 
 _INITIAL_END = "k8s.io/initial-events-end"
+_VERSION = "@version@"  # stands in a bookmark for its version
 #: what a Table's rows may hold besides the metadata that they hold without a word
 _CONTENTS = ("None", "Object")
 
@@ -36,6 +37,7 @@ class Lines:
         content = call.request.parameter("includeObject") if call.form.kind == "Table" else ""
         self._key = (call.version, call.form.kind, call.form.version, content if content in _CONTENTS else "")
         self._table_started = False
+        self._bookmark: list[bytes] = []
 
     def added(self, records: Sequence[Record]) -> bytes:
         """Records that are there already, as ADDED."""
@@ -98,10 +100,15 @@ class Lines:
 
     def bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:
         """Tells that everything up to `revision` has been sent; `initial_end` marks the end of the state at the start (B02)."""
-        metadata: dict[str, Any] = {"resourceVersion": str(revision)}
-        if initial_end:
-            metadata["annotations"] = {_INITIAL_END: "true"}
-        return self._line("BOOKMARK", orjson.dumps(self._empty(metadata)))
+        if initial_end or self._form.kind == "Table":
+            metadata: dict[str, Any] = {"resourceVersion": str(revision)}
+            if initial_end:
+                metadata["annotations"] = {_INITIAL_END: "true"}
+            return self._line("BOOKMARK", orjson.dumps(self._empty(metadata)))
+        if not self._bookmark:  # made once a watch, but for the version: every watch has one a minute
+            line = self._line("BOOKMARK", orjson.dumps(self._empty({"resourceVersion": _VERSION})))
+            self._bookmark = line.split(_VERSION.encode())
+        return str(revision).encode().join(self._bookmark)
 
     def _empty(self, metadata: dict[str, Any]) -> dict[str, Any]:
         form, resource = self._form, self._call.resource
