@@ -7,6 +7,7 @@ Source: Kubernetes `pkg/quota/v1/evaluator/core`, apiserver `pkg/quota/v1/generi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from setpoint.api.machinery import names, quantity
@@ -41,6 +42,7 @@ def concerned(group_resource: str, hard: Iterable[str]) -> list[str]:
     return [name for name in hard if _concerns(group_resource, name)]
 
 
+@lru_cache(maxsize=1024)
 def _concerns(group_resource: str, name: str) -> bool:
     if name == f"{_COUNT}{group_resource}" or (name == group_resource and group_resource in ALIASES):
         return True

@@ -142,13 +142,13 @@ class ResourceQuota(BaseStep):
 
     def _covers(self, request: AdmissionRequest, found: Quota, resource: str, obj: Mapping[str, Any]) -> bool:
         """Whether the quota counts the object; raises 403 where it demands what the object does not say."""
-        names = quota.concerned(resource, _status(found, "hard"))
+        names = quota.concerned(resource, _said(found, "hard"))
         if not names or not quota.in_scope(found.get("spec") or {}, resource, obj):
             return False
         own = found["metadata"]["name"]
         if resource == "pods" and (missing := quota.undemanded(names, obj)):
             raise refuse(request, f"failed quota: {own}: must specify {missing}")
-        if not set(names) <= set(_status(found, "used")):
+        if not _said(found, "used").keys() >= set(names):
             raise refuse(request, f"status unknown for quota: {own}, resources: {','.join(sorted(names))}")
         return True
 
@@ -161,9 +161,13 @@ class ResourceQuota(BaseStep):
         return {name: value for name, value in usage.items() if value.nanos > 0}
 
 
+def _said(found: Quota, side: str) -> Mapping[str, Any]:
+    """A quota's amounts as they are written: nearly every write needs no more than their names."""
+    return (found.get("status") or {}).get(side) or {}
+
+
 def _status(found: Quota, side: str) -> Amounts:
-    values = (found.get("status") or {}).get(side) or {}
-    return {name: quantity.parse(str(value)) for name, value in values.items()}
+    return {name: quantity.parse(str(value)) for name, value in _said(found, side).items()}
 
 
 def _printed(values: Amounts, chosen: Iterable[str]) -> str:
