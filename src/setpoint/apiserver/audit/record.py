@@ -16,14 +16,15 @@ import orjson
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.audit.policy import LEVELS, METADATA, RECEIVED, REQUEST, REQUEST_RESPONSE, STAGES, Verdict
-from setpoint.apiserver.audit.requester import asked, encoded, reference, user_json
+from setpoint.apiserver.audit.requester import asking, encoded, reference, target, user_json
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
 
-#: how an event begins, by its level
-_HEADS = tuple(f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","auditID":'.encode() for level in LEVELS)
-_STAGES = {stage: f',"stage":"{stage}"'.encode() for stage in STAGES}
-_STAMP = len('"2006-01-02T15:04:05.000000Z"')
+#: how a line begins, by its level and stage
+_HEADS = tuple(
+    {stage: f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","stage":"{stage}",'.encode() for stage in STAGES}
+    for level in LEVELS
+)
 _LARGE = 16 * 1024  # bytes of a body that is not to be kept for long
 #: subresources that are passed on, or go on for long
 LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
@@ -41,13 +42,10 @@ class Record:
     """What is known of a request. `large` ones are not to be kept for long."""
 
     __slots__ = (
-        "_about",
-        "_head",
         "_info",
         "_later",
         "_named",
-        "_reference",
-        "_times",
+        "_shared",
         "answer",
         "identity",
         "large",
@@ -64,39 +62,39 @@ class Record:
         self.identity = identity
         self.received = received
         self.large = verdict.level > METADATA or len(request.body) > _LARGE
-        #: what is known once there is an answer, with a comma before it
+        #: what is known once there is an answer, with a comma behind it
         self.answer = b""
         self._info = info
-        self._head = b""
+        self._shared = b""  # what all lines have in common
         self._later = b""  # what an impersonation adds
         self._named: dict[str, str] | None = None  # what the body adds to the reference
 
     # --- lines ---
 
     def line(self, stage: str, at: float, annotations: Mapping[str, str] | None) -> bytes:
-        """The line of a stage.
-
-        What the encoder gives is joined at once: it gives buffers that are larger than what they hold, and keeping many of those
-        costs more than copying them.
-        """
-        if not self._head:
-            self._begin()
-        begun, times = (self._head, _STAGES[stage], self._about), (self._times, stamp(at))
+        """The line of a stage. What the encoder gives is joined at once: its buffers are larger than what they hold."""
+        shared = self._shared
+        if not shared:
+            shared = self._shared = self._encode(None)
+        head = _HEADS[self.verdict.level][stage]
         if stage == RECEIVED:
-            return b"".join((*begun, self._reference, *times, b"}\n"))
-        known = (self._renamed(self._named) if self._named else self._reference, self._later, self.answer)
-        last = (b',"annotations":', encoded(annotations), b"}\n") if annotations else (b"}\n",)
-        return b"".join((*begun, *known, *times, *last))
+            return b"".join((head, shared, encoded({"stageTimestamp": moment(at)})[1:], b"\n"))
+        if self._named:
+            shared = self._encode(self._named)
+        last: dict[str, Any] = {"stageTimestamp": moment(at)}
+        if annotations:
+            last["annotations"] = annotations
+        return b"".join((head, shared, self._later, self.answer, encoded(last)[1:], b"\n"))
 
-    def _begin(self) -> None:
-        """Encode what all lines share."""
-        self._head = _HEADS[self.verdict.level] + encoded(self.identity)
-        self._about = asked(self.request, self.user, self._info.verb)
-        self._reference = b',"objectRef":' + encoded(reference(self._info)) if self._info.is_resource else b""
-        self._times = b"".join((b',"requestReceivedTimestamp":', stamp(self.received), b',"stageTimestamp":'))
-
-    def _renamed(self, named: Mapping[str, str]) -> bytes:
-        return b',"objectRef":' + encoded({**named, **reference(self._info)})
+    def _encode(self, named: Mapping[str, str] | None) -> bytes:
+        """What lines have in common, with a comma behind it; `named` is what the body says of the object."""
+        info = self._info
+        shared: dict[str, Any] = {"auditID": self.identity, "requestURI": target(self.request), "verb": info.verb}
+        if info.is_resource:
+            found = reference(info)
+            shared["objectRef"] = {**named, **found} if named else found
+        shared["requestReceivedTimestamp"] = moment(self.received)
+        return b"".join((encoded(shared)[1:-1], b",", asking(self.request, self.user)))
 
     # --- what becomes known ---
 
@@ -120,13 +118,13 @@ class Record:
 
     def tell(self, answer: Object) -> None:
         """Take what is known of the answer: `responseStatus`, and objects as far as the policy asks for them."""
-        self.answer = b",%b" % encoded(answer)[1:-1]
+        self.answer = b"%b," % encoded(answer)[1:-1]
 
     def _impersonates(self, impersonated: Any) -> None:
-        self._later = b',"impersonatedUser":%b' % user_json(impersonated.user)
+        self._later = b'"impersonatedUser":%b,' % user_json(impersonated.user)
         if impersonated.constraint:
             found = {"impersonationConstraint": impersonated.constraint}
-            self._later += b',"authenticationMetadata":%b' % encoded(found)
+            self._later += b'"authenticationMetadata":%b,' % encoded(found)
 
     def _was_read(self, response: Response) -> bool:
         """Whether the handler came to read the body."""
@@ -183,13 +181,13 @@ class Record:
 
 @lru_cache(maxsize=64)
 def _plain_status(code: int) -> bytes:
-    return b',"responseStatus":{"metadata":{},"code":%d}' % code
+    return b'"responseStatus":{"metadata":{},"code":%d},' % code
 
 
-def stamp(now: float) -> bytes:
-    """`metav1.MicroTime`, in quotes."""
-    text = orjson.dumps(datetime.fromtimestamp(now, UTC), option=orjson.OPT_UTC_Z)
-    return text if len(text) == _STAMP else text[:-2] + b'.000000Z"'  # a whole second has no fraction otherwise
+def moment(now: float) -> datetime | str:
+    """`metav1.MicroTime`, as the encoder writes it: it leaves out the fraction of a whole second."""
+    time = datetime.fromtimestamp(now, UTC)
+    return time if time.microsecond else f"{time:%Y-%m-%dT%H:%M:%S}.000000Z"
 
 
 # --- objects ---

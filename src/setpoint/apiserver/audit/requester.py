@@ -28,20 +28,19 @@ _FORWARDED = ("x-forwarded-for", "x-real-ip")
 def encoded(value: object) -> bytes:
     """JSON, in which bytes of a header that are no UTF-8 are replaced."""
     try:
-        return orjson.dumps(value)
+        return orjson.dumps(value, option=orjson.OPT_UTC_Z)
     except TypeError:
-        return readable(json.dumps(value, ensure_ascii=False)).encode()
+        text = json.dumps(value, ensure_ascii=False, default=lambda time: f"{time:%Y-%m-%dT%H:%M:%S.%fZ}")
+        return readable(text).encode()
 
 
-def asked(request: Request, user: UserInfo | None, verb: str) -> bytes:
-    """An event's `requestURI`, `verb`, `user`, `sourceIPs` and `userAgent`, with a comma before each. `user` None: a stranger."""
+def asking(request: Request, user: UserInfo | None) -> bytes:
+    """An event's `user`, `sourceIPs` and `userAgent`, with a comma behind each. `user` None: a stranger."""
     headers = request.headers
     agent = headers.get("user-agent", "")
     if user is not None and not user.extra and len(agent) <= _REMEMBERED and headers.keys().isdisjoint(_FORWARDED):
-        who = _plain(user.name, user.uid, user.groups, request.peer, agent)
-    else:
-        who = _who(user, source_addresses(request), agent)
-    return b"".join((b',"requestURI":', encoded(request.target or _target(request)), b',"verb":', encoded(verb), who))
+        return _plain(user.name, user.uid, user.groups, request.peer, agent)
+    return _who(user, source_addresses(request), agent)
 
 
 @lru_cache(maxsize=256)
@@ -52,8 +51,8 @@ def _plain(name: str, uid: str, groups: tuple[str, ...], peer: str, agent: str) 
 
 def _who(user: UserInfo | None, addresses: Sequence[str], agent: str) -> bytes:
     agent = f"{agent[:_MOST_AGENT]}...TRUNCATED" if len(agent) > _MOST_AGENT else agent
-    last = b',"userAgent":' + encoded(agent) if agent else b""
-    return b"".join((b',"user":', user_json(user), b',"sourceIPs":', orjson.dumps(addresses), last))
+    last = b'"userAgent":%b,' % encoded(agent) if agent else b""
+    return b"".join((b'"user":', user_json(user), b',"sourceIPs":', orjson.dumps(addresses), b",", last))
 
 
 def reference(info: RequestInfo) -> dict[str, str]:
@@ -80,8 +79,10 @@ def user_json(user: UserInfo | None) -> bytes:
     return encoded({field: value for field, value in found.items() if value})
 
 
-def _target(request: Request) -> str:
-    """The target of a request that came without a wire."""
+def target(request: Request) -> str:
+    """The path and query; of a request that came without a wire, as a client would write them."""
+    if request.target:
+        return request.target
     query = urlencode(request.query, doseq=True)
     return quote(request.path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
 
