@@ -226,6 +226,21 @@ async def test_a_watch_is_recorded_when_it_begins_and_when_it_ends(rig: Rig) -> 
     assert rig.events() == []
 
 
+async def test_lines_are_in_the_order_in_which_things_happened(rig: Rig) -> None:
+    rig.record({"level": "Metadata"})
+    watch = await rig(f"GET {CONFIGMAPS}?watch=1", audit_id="watch")
+    await rig(f"GET {CONFIGMAPS}", audit_id="list")
+    assert watch.stream is not None
+    await watch.stream.aclose()  # type: ignore[attr-defined]
+    assert [(event["auditID"], event["stage"]) for event in rig.events()] == [
+        ("watch", "RequestReceived"),
+        ("watch", "ResponseStarted"),
+        ("list", "RequestReceived"),
+        ("list", "ResponseComplete"),
+        ("watch", "ResponseComplete"),
+    ]
+
+
 async def test_an_unexpected_error_is_a_panic(rig: Rig) -> None:
     async def broken(_: Request) -> Response:
         raise RuntimeError("broken")

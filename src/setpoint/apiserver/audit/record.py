@@ -7,7 +7,6 @@ Source: apiserver `audit/request.go`, `endpoints/filters/audit.go`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from setpoint.apiserver.audit.policy import LEVELS, METADATA, RECEIVED, REQUEST,
 from setpoint.apiserver.audit.requester import asking, encoded, reference, target, user_json
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
+from setpoint.kit.clock import rfc3339
 
 #: how a line begins, by its level and stage
 _HEADS = tuple(
@@ -71,20 +71,24 @@ class Record:
 
     # --- lines ---
 
-    def line(self, stage: str, at: float, annotations: Mapping[str, str] | None) -> bytes:
-        """The line of a stage. What the encoder gives is joined at once: its buffers are larger than what they hold."""
-        shared = self._shared
-        if not shared:
-            shared = self._shared = self._encode(None)
-        head = _HEADS[self.verdict.level][stage]
-        if stage == RECEIVED:
-            return b"".join((head, shared, encoded({"stageTimestamp": moment(at)})[1:], b"\n"))
-        if self._named:
-            shared = self._encode(self._named)
-        last: dict[str, Any] = {"stageTimestamp": moment(at)}
+    def received_line(self) -> bytes:
+        """The line of the first stage. What the encoder gives is joined at once: its buffers are larger than what they hold."""
+        return b"".join(self._first())
+
+    def line(self, stage: str, at: float, annotations: Mapping[str, str] | None, *, both: bool = False) -> bytes:
+        """The line of a later stage; with `both` that of the first before it."""
+        first = self._first() if both else ()
+        shared = self._encode(self._named) if self._named else self._shared or self._encode(None)
+        last: dict[str, Any] = {"stageTimestamp": stamp(at)}
         if annotations:
             last["annotations"] = annotations
-        return b"".join((head, shared, self._later, self.answer, encoded(last)[1:], b"\n"))
+        head = _HEADS[self.verdict.level][stage]
+        return b"".join((*first, head, shared, self._later, self.answer, encoded(last)[1:], b"\n"))
+
+    def _first(self) -> tuple[bytes, ...]:
+        if not self._shared:
+            self._shared = self._encode(None)
+        return _HEADS[self.verdict.level][RECEIVED], self._shared, b'"stageTimestamp":"', stamp(self.received).encode(), b'"}\n'
 
     def _encode(self, named: Mapping[str, str] | None) -> bytes:
         """What lines have in common, with a comma behind it; `named` is what the body says of the object."""
@@ -93,7 +97,7 @@ class Record:
         if info.is_resource:
             found = reference(info)
             shared["objectRef"] = {**named, **found} if named else found
-        shared["requestReceivedTimestamp"] = moment(self.received)
+        shared["requestReceivedTimestamp"] = stamp(self.received)
         return b"".join((encoded(shared)[1:-1], b",", asking(self.request, self.user)))
 
     # --- what becomes known ---
@@ -184,10 +188,16 @@ def _plain_status(code: int) -> bytes:
     return b'"responseStatus":{"metadata":{},"code":%d},' % code
 
 
-def moment(now: float) -> datetime | str:
-    """`metav1.MicroTime`, as the encoder writes it: it leaves out the fraction of a whole second."""
-    time = datetime.fromtimestamp(now, UTC)
-    return time if time.microsecond else f"{time:%Y-%m-%dT%H:%M:%S}.000000Z"
+@lru_cache(maxsize=4)  # an event's two times are often one
+def stamp(now: float) -> str:
+    """`metav1.MicroTime`, whose seconds are written once each."""
+    digits = str(round(now * 1_000_000))
+    return f"{_second(digits[:-6])}.{digits[-6:]}Z"
+
+
+@lru_cache(maxsize=4)
+def _second(digits: str) -> str:
+    return rfc3339(int(digits))[:-1]
 
 
 # --- objects ---

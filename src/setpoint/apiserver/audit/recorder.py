@@ -18,7 +18,7 @@ from setpoint.apiserver.routing import RequestInfo
 from setpoint.kit.clock import Clock
 
 HEADER = "Audit-Id"  # as Go writes Audit-ID
-_AT_ONCE = 100  # events that are encoded in one go: less than a millisecond
+_AT_ONCE = 64  # events, or pairs of them, that are encoded in one go: less than a millisecond
 _GATHER_SECONDS = 0.1
 _LONG_VERBS = ("watch", "proxy")
 _STATUS = "responseStatus"
@@ -32,6 +32,10 @@ class Sink(Protocol):
         """Take so many events, each a line; never waits."""
 
 
+#: a record's stage, when it was, the annotations then, and whether its first stage was just before
+_Event = tuple[Record, str, float, Mapping[str, str] | None, bool]
+
+
 class Recorder:
     """A `pipeline.Audit`. `decode` reads bodies that are no JSON.
 
@@ -43,7 +47,7 @@ class Recorder:
         self._sink = sink
         self._clock = clock
         self._decode = decode
-        self._waiting: list[tuple[Record, str, float, Mapping[str, str] | None]] = []
+        self._waiting: list[_Event] = []
         self._is_due = False
 
     async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response:
@@ -95,7 +99,10 @@ class Recorder:
         if stage in record.verdict.omitted:
             return
         told, waiting = record.request.annotations, self._waiting
-        waiting.append((record, stage, at, {**told} if told else None))
+        both = bool(waiting) and waiting[-1][0] is record and waiting[-1][1] == RECEIVED
+        if both:
+            waiting.pop()
+        waiting.append((record, stage, at, {**told} if told else None, both))
         if len(waiting) >= _AT_ONCE or record.large:
             self.flush()
         elif not self._is_due:
@@ -110,8 +117,11 @@ class Recorder:
         """Give the sink what there is."""
         waiting, self._waiting = self._waiting, []
         if waiting:
-            lines = [record.line(stage, at, told) for record, stage, at, told in waiting]
-            self._sink.put(b"".join(lines), len(lines))
+            lines = [
+                record.received_line() if stage == RECEIVED else record.line(stage, at, told, both=both)
+                for record, stage, at, told, both in waiting
+            ]
+            self._sink.put(b"".join(lines), len(lines) + sum(event[-1] for event in waiting))
 
 
 class _Followed:

@@ -28,10 +28,9 @@ _FORWARDED = ("x-forwarded-for", "x-real-ip")
 def encoded(value: object) -> bytes:
     """JSON, in which bytes of a header that are no UTF-8 are replaced."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_UTC_Z)
+        return orjson.dumps(value)
     except TypeError:
-        text = json.dumps(value, ensure_ascii=False, default=lambda time: f"{time:%Y-%m-%dT%H:%M:%S.%fZ}")
-        return readable(text).encode()
+        return readable(json.dumps(value, ensure_ascii=False)).encode()
 
 
 def asking(request: Request, user: UserInfo | None) -> bytes:
