@@ -1,8 +1,7 @@
 """Kept connections for calls: one question and its whole answer at a time.
 
-A component makes thousands of small calls; a general HTTP client spends more on each than the server does. What is here knows
-just what such a call needs: HTTP/1.1, a body of known length, an answer of known length, in chunks, or up to the connection's
-end. Streams, upgrades and everything else are aiohttp's.
+A component makes thousands of small calls; a general HTTP client spends more on each than the server does. What is here is the
+pool of connections and nothing else: answers are read by httptools' parser; streams, upgrades and the like are aiohttp's.
 
 A call that is cancelled, or whose answer cannot be read, ends its connection. A GET on a kept connection that was closed
 meanwhile is asked once more on a new one; a write is not, since it may have been carried out (RFC 9110 §9.2.2): a second PUT
@@ -14,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from urllib.parse import quote, urlencode
 
+import httptools
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -25,9 +25,9 @@ from setpoint.client.transport import Request, Response, TransportError
 IDLE_SECONDS = 90.0
 """After which a connection that nobody used is not used again."""
 MAX_HEAD = 1024 * 1024
-_END = b"\r\n\r\n"
+FINAL = 200
+"""Answers below it are hints: the real one comes after them."""
 _GZIP = 31  # zlib's word for a gzip header and 32 KiB of window
-_BODILESS = (204, 304)
 
 
 class Dropped(TransportError):
@@ -125,7 +125,7 @@ class _Connection(asyncio.Protocol):
         self._gone = gone
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Response] | None = None
-        self._answer = _Answer(bodiless=False)
+        self._answer: _Answer
 
     # -- asyncio's side
 
@@ -140,7 +140,7 @@ class _Connection(asyncio.Protocol):
             return
         try:
             whole = self._answer.take(data)
-        except (ValueError, zlib.error) as error:
+        except (httptools.HttpParserError, ValueError, zlib.error) as error:
             waiter.set_exception(TransportError(f"the answer cannot be read: {error}"))
             self.end()
             return
@@ -175,6 +175,7 @@ class _Connection(asyncio.Protocol):
             return await self._waiter
         finally:
             self._waiter = None
+            self._answer.let_go()
 
     def end(self) -> None:
         self.usable = False
@@ -189,87 +190,56 @@ class _Answer:
         self.silent = True
         self.keeps = False
         self._bodiless = bodiless
-        self._head: tuple[int, Mapping[str, str]] | None = None
-        self._data = bytearray()
-        self._length: int | None = None  # None: up to the end
-        self._chunks: _Chunks | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._headers: CIMultiDict[str] = CIMultiDict()
+        self._begun = self._ended = False
+        self._body: list[bytes] = []
+        self._size = 0
 
     def take(self, data: bytes) -> Response | None:
-        """The answer, once it is whole. Raises ValueError, zlib.error."""
+        """The answer, once it is whole. Raises HttpParserError, ValueError, zlib.error."""
         self.silent = False
-        self._data += data
-        while self._head is None:
-            end = self._data.find(_END)
-            if end < 0:
-                if len(self._data) > MAX_HEAD:
-                    raise ValueError("the head is too large")
-                return None
-            head, self._data = bytes(self._data[:end]), self._data[end + len(_END) :]
-            self._read_head(head)
-        if self._chunks is not None:
-            body = self._chunks.take(self._data)
-            return None if body is None else self._whole(body)
-        if self._length is None or len(self._data) < self._length:
-            return None
-        self.keeps = self.keeps and len(self._data) == self._length
-        return self._whole(bytes(self._data[: self._length]))
+        self._parser.feed_data(data)
+        self._size += len(data)
+        if not self._begun and self._size > MAX_HEAD:
+            raise ValueError("the head is too large")
+        return self._whole() if self._ended else None
 
     def at_end(self) -> Response | None:
         """The answer, if the connection's end is its own."""
-        if self._head is None or self._length is not None or self._chunks is not None:
-            return None
-        return self._whole(bytes(self._data))
+        told = "Content-Length" in self._headers or "Transfer-Encoding" in self._headers
+        return self._whole() if self._begun and not told else None
 
-    def _read_head(self, head: bytes) -> None:
-        first, *lines = head.decode("latin-1").split("\r\n")
-        version, _, rest = first.partition(" ")
-        status = int(rest[:3])
-        if not version.startswith("HTTP/1."):
-            raise ValueError(f"unexpected answer: {first[:40]}")
-        if 100 <= status < 200:
-            return  # the real one comes after it
-        headers: CIMultiDict[str] = CIMultiDict()
-        for line in lines:
-            name, colon, value = line.partition(":")
-            if not colon:
-                raise ValueError(f"unexpected header: {line[:40]}")
-            headers.add(name, value.strip())
-        self._head = status, headers
-        self.keeps = version == "HTTP/1.1" and headers.get("Connection", "").lower() != "close"
-        if self._bodiless or status in _BODILESS:
-            self._length = 0
-        elif headers.get("Transfer-Encoding", "").lower() == "chunked":
-            self._chunks = _Chunks()
-        elif "Content-Length" in headers:
-            self._length = int(headers["Content-Length"])
-        else:
+    def let_go(self) -> None:
+        """The parser and its answer hold each other: without this the garbage collector would have to find them."""
+        del self._parser
+
+    def _whole(self) -> Response:
+        body = b"".join(self._body)
+        if body and self._headers.get("Content-Encoding") == "gzip":
+            body = zlib.decompress(body, _GZIP)
+        return Response(self._parser.get_status_code(), self._headers, body)
+
+    # -- what the parser found
+
+    def on_message_begin(self) -> None:
+        if self._ended:  # an answer that nobody asked for
             self.keeps = False
 
-    def _whole(self, body: bytes) -> Response:
-        status, headers = self._head or (0, {})
-        if body and headers.get("Content-Encoding") == "gzip":
-            body = zlib.decompress(body, _GZIP)
-        return Response(status, headers, body)
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.add(name.decode("latin-1"), value.decode("latin-1"))
 
+    def on_headers_complete(self) -> None:
+        if self._parser.get_status_code() < FINAL:
+            self._headers.clear()
+            return
+        self._begun = True
+        self.keeps = self._parser.should_keep_alive()
+        self._ended = self._bodiless
 
-class _Chunks:
-    """A body in chunks; what was read of it is not looked at again."""
+    def on_body(self, body: bytes) -> None:
+        if not self._bodiless:
+            self._body.append(body)
 
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._at = 0
-
-    def take(self, data: bytearray) -> bytes | None:
-        """The body, once the last chunk is in `data`, which is the body as it came so far."""
-        while (line := data.find(b"\r\n", self._at)) >= 0:
-            size = int(data[self._at : line].partition(b";")[0], 16)
-            if size < 0:
-                raise ValueError("a chunk of negative size")
-            if not size:
-                return b"".join(self._parts) if data.find(_END, line) >= 0 else None
-            start, end = line + 2, line + 2 + size
-            if len(data) < end + 2:
-                return None
-            self._parts.append(bytes(data[start:end]))
-            self._at = end + 2
-        return None
+    def on_message_complete(self) -> None:
+        self._ended = self._ended or self._begun
