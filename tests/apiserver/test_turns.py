@@ -39,3 +39,25 @@ async def test_of_many_each_turn_begins_some_exempt_ones_first_and_levels_in_tur
     for _ in range(3):
         await turn()
     assert (len(begun), begun.count("late")) == (AT_ONCE * 2 + 4, 1)
+
+
+async def test_of_large_answers_one_slice_is_sent_in_a_turn() -> None:
+    turns, sent, counted = Turns(asyncio.get_running_loop()), list[int](), list[int]()
+
+    async def send(number: int) -> None:
+        for _ in range(3):
+            await turns.slice()
+            sent.append(number)
+
+    sending = [asyncio.ensure_future(send(number)) for number in range(4)]
+    cancelled = asyncio.ensure_future(send(9))
+    await turn()
+    cancelled.cancel()
+    while not all(each.done() for each in sending):
+        before = len(sent)
+        await turn()
+        counted.append(len(sent) - before)
+    assert max(counted) == 1
+    assert sorted(sent) == sorted([0, 1, 2, 3] * 3)
+    assert set(sent[:5]) == {0, 1, 2, 3}, "each in its turn"
+    await asyncio.wait_for(turns.slice(), 1)
