@@ -14,6 +14,7 @@ SEEDED = 500
 NAMESPACE = "bench"
 COLLECTION = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 FILLER = "0123456789abcdef" * 40
+KEPT_SECONDS = 10.0  # a connection that lay idle for longer is made anew
 
 
 class Target:
@@ -23,6 +24,7 @@ class Target:
         self.url = url.rstrip("/")
         self.token = token
         self._connection: HTTPSConnection | None = None
+        self._last = 0.0
 
     def processes(self) -> list[psutil.Process]:
         return []
@@ -32,6 +34,9 @@ class Target:
         data = None if body is None else json.dumps(body)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": media}
         address = self.url.removeprefix("https://")
+        if time.monotonic() - self._last > KEPT_SECONDS:  # the server may have closed it
+            self._connection = None
+        self._last = time.monotonic()
         connection = self._connection = self._connection or HTTPSConnection(address, timeout=60, context=unverified())
         try:
             connection.request(method, path, data, headers)
