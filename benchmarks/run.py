@@ -79,7 +79,8 @@ def parsed() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--plots", type=Path, help="draw the plots into this folder (SVG)")
     options = parser.parse_args()
-    chosen = options.only.split(",") if options.only else [*scenarios.ALL]
+    asked = options.only.split(",") if options.only else [*scenarios.ALL]
+    chosen = sorted(asked, key=[*scenarios.ALL, *asked].index)
     if unknown := set(chosen) - set(scenarios.ALL):
         parser.error(f"unknown scenario: {', '.join(sorted(unknown))}")
     if options.server:

@@ -41,11 +41,11 @@ ELSEWHERE = ("requests", "latency", "lists", "fan_out", "relist", "deployment")
 OWN = ("starts", "memory", "heartbeats", "size", "door", "scheduling")
 ALL = (
     "starts",
+    "relist",  # before the bare stack holds much: its lists go through all that there is
     "requests",
     "latency",
     "lists",
     "fan_out",
-    "relist",
     "size",
     "deployment",
     "scheduling",
