@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,10 +159,10 @@ async def _fill(target: Target, pods: int) -> None:
             await asyncio.sleep(0.5)
 
 
-async def _together(write: Callable[[], Awaitable[None]]) -> None:
+async def _together(write: Callable[[], Coroutine[Any, Any, None]]) -> None:
     async with asyncio.TaskGroup() as group:
         for _ in range(WRITERS):
-            group.create_task(write())  # type: ignore[arg-type]
+            group.create_task(write())
 
 
 # -- the scheduler alone

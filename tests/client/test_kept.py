@@ -124,7 +124,19 @@ async def test_an_answer_that_breaks_off_is_an_error(answer: bytes | None) -> No
             await transport.call(Request("GET", "/a"))
 
 
-@pytest.mark.parametrize("answer", [b"HTTP/2 200\r\n\r\n", b"hello world\r\n\r\n", OK + b"no colon\r\n\r\n"])
+BROKEN_GZIP = gzip.compress(b"hello")[:-4]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/2 200\r\n\r\n",
+        b"hello world\r\n\r\n",
+        OK + b"no colon\r\n\r\n",
+        whole(BROKEN_GZIP, b"Content-Encoding: gzip\r\n"),
+        OK + b"Content-Encoding: gzip\r\n\r\n" + BROKEN_GZIP,
+    ],
+)
 async def test_what_is_no_answer_is_an_error(answer: bytes) -> None:
     server = Server(lambda _: answer)
     async with running(server) as transport:

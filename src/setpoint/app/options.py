@@ -10,6 +10,9 @@ DEFAULT_PORT = 6443
 #: the minor of Kubernetes whose behaviour this is; kinds, versions and fields can be another's
 DEFAULT_MINOR = "1.36"
 SERVICE_RANGE = "10.96.0.0/16"
+READY_SECONDS = 30.0
+"""How long a part may take to be there."""
+_NODES_A_SECOND = 25
 
 
 class StartError(Exception):
@@ -167,3 +170,8 @@ class Options(Struct, frozen=True):
     @property
     def node_names(self) -> tuple[str, ...]:
         return tuple(f"node-{number}" for number in range(1, self.nodes + 1))
+
+    @property
+    def ready_seconds(self) -> float:
+        """How long the nodes may take to get ready; thousands of them take longer."""
+        return READY_SECONDS + self.nodes / _NODES_A_SECOND

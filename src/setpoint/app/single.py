@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from setpoint.app import identities, parts
 from setpoint.app.api_server import ApiServer
-from setpoint.app.options import Options, StartError
+from setpoint.app.options import READY_SECONDS, Options, StartError
 from setpoint.app.readiness import until_nodes_ready
 from setpoint.app.say import say
 from setpoint.client.client import Client
@@ -25,7 +25,6 @@ from setpoint.kit.tasks import Tasks
 if TYPE_CHECKING:
     from setpoint.node.runtimes.process.template import Template
 
-_READY_SECONDS = 30.0
 _BEGIN = 0.001  # seconds in which the tasks that were just made begin
 _QUIET_AFTER = 3.0  # seconds after the start
 
@@ -48,7 +47,7 @@ async def run_single(options: Options, started_at: float, stop: asyncio.Event) -
             registered = start_nodes(tasks, server, clock, templates)
             start_loops(tasks, server, clock)
             for event in registered:
-                await clock.wait(event, _READY_SECONDS)
+                await clock.wait(event, READY_SECONDS)
             await _announce(server, options, started_at)
             tasks.start("imports", _import_the_rest(clock))
             await stop.wait()
@@ -104,8 +103,8 @@ async def _import_the_rest(clock: Clock) -> None:
 
 async def _announce(server: ApiServer, options: Options, started_at: float) -> None:
     client = server.client(identities.user("setpoint", "system:masters"), "setpoint")
-    if not await until_nodes_ready(client, options.node_names, started_at, _READY_SECONDS + options.nodes / 25):
-        raise StartError(f"the nodes do not get ready within {_READY_SECONDS:.0f} s")
+    if not await until_nodes_ready(client, options.node_names, started_at, options.ready_seconds):
+        raise StartError(f"the nodes do not get ready within {options.ready_seconds:.0f} s")
     say(f"kubeconfig: {options.kubeconfig or server.data.admin_kubeconfig}")
     say(f"ready in {time.time() - started_at:.2f} s  {server.url}")
     garbage.settle()

@@ -16,7 +16,7 @@ import msgspec
 
 from setpoint.apiserver.pki import write_private
 from setpoint.app.data_dir import DataDir
-from setpoint.app.options import Options, StartError
+from setpoint.app.options import READY_SECONDS, Options, StartError
 from setpoint.app.say import say
 from setpoint.kit import garbage, logs
 from setpoint.kit.clock import RealClock
@@ -25,7 +25,6 @@ from setpoint.kit.tasks import Tasks
 log = logs.get_logger("app.split")
 
 API_SERVER, CONTROLLERS, SIMULATED = "apiserver", "controllers", "nodes"
-_READY_SECONDS = 30.0
 _STOP_SECONDS = 35.0
 
 
@@ -116,7 +115,7 @@ class Launcher:
 
 
 async def _until_served(launcher: Launcher, data: DataDir) -> None:
-    deadline = time.monotonic() + _READY_SECONDS
+    deadline = time.monotonic() + READY_SECONDS
     while not data.address_file.exists():
         if launcher.failed:
             raise launcher.failed
@@ -125,11 +124,6 @@ async def _until_served(launcher: Launcher, data: DataDir) -> None:
         if time.monotonic() > deadline:
             raise StartError("the API server does not start")
         await asyncio.sleep(0.02)
-
-
-def _seconds(options: Options) -> float:
-    """How long nodes may take to get ready; thousands of them take longer."""
-    return _READY_SECONDS + options.nodes / 25
 
 
 async def _until_ready(launcher: Launcher, data: DataDir, options: Options, started_at: float) -> bool:
@@ -141,7 +135,7 @@ async def _until_ready(launcher: Launcher, data: DataDir, options: Options, star
         return False
     client, transport = connect(data.admin_kubeconfig, "setpoint")
     try:
-        ready = await until_nodes_ready(client, options.node_names, started_at, _seconds(options), lambda: launcher.gives_up)
+        ready = await until_nodes_ready(client, options.node_names, started_at, options.ready_seconds, lambda: launcher.gives_up)
     finally:
         await transport.close()
     if not ready and (launcher.failed or not launcher.gives_up):

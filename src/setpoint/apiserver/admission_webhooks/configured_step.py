@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ _OURSELVES = "system:apiserver"
 Places = Sequence[tuple[str, str]]
 
 
-class ConfiguredStep(BaseStep):
+class ConfiguredStep(BaseStep, ABC):
     """An admission step that is configured by nothing yet. It is made before the pipeline, which is given to it by `serve`."""
 
     pipeline: Pipeline
@@ -40,13 +41,13 @@ class ConfiguredStep(BaseStep):
         everywhere = [(one, name) for one, _, name in places(self.pipeline, collection, "")]
         return self.could_match(operation, [(group, plural)], everywhere, subresource)
 
+    @abstractmethod
     def is_idle(self) -> bool:
         """Whether there is nothing that writes could be about."""
-        raise NotImplementedError
 
+    @abstractmethod
     def could_match(self, operation: str, here: Places, everywhere: Places, subresource: str) -> bool:
         """Whether anything may be about a write to one of these (group, plural); `everywhere` has those that are equivalent."""
-        raise NotImplementedError
 
     def is_starting(self, request: AdmissionRequest) -> bool:
         """Whether the server makes its first objects: what is configured must not keep it from starting."""

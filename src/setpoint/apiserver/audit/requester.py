@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -72,10 +71,7 @@ def reference(info: RequestInfo) -> dict[str, str]:
 
 def user_json(user: UserInfo | None) -> bytes:
     """`authentication.k8s.io/v1 UserInfo`; empty for a stranger."""
-    if user is None:
-        return b"{}"
-    found: Mapping[str, Any] = {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra}
-    return encoded({field: value for field, value in found.items() if value})
+    return b"{}" if user is None else encoded(user.as_json())
 
 
 def target(request: Request) -> str:

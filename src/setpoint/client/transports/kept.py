@@ -155,7 +155,11 @@ class _Connection(asyncio.Protocol):
         waiter = self._waiter
         if waiter is None or waiter.done():
             return
-        whole = self._answer.at_end() if error is None else None
+        try:
+            whole = self._answer.at_end() if error is None else None
+        except zlib.error as unreadable:
+            waiter.set_exception(TransportError(f"the answer cannot be read: {unreadable}"))
+            return
         if whole is not None:
             waiter.set_result(whole)
         else:
