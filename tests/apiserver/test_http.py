@@ -283,6 +283,17 @@ def test_the_plain_form() -> None:
     assert head.headers == {"host": "h", "content-length": "0", "x-a": "b", "connection": "Close"}
 
 
+async def test_every_answer_says_what_its_request_is_called(rig: Rig) -> None:
+    for asked, expected in ((b"Audit-ID: mine\r\n", b"Audit-Id: mine\r\n"), (b"", b"Audit-Id: ")):
+        for form in (b"Content-Length: 0\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"):
+            reader, writer = await rig.open()
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n" + asked + form)
+            async with asyncio.timeout(5):
+                head = await reader.readuntil(b"\r\n\r\n")
+            writer.close()
+            assert head.count(expected) == 1
+
+
 def test_a_header_cannot_end_its_line() -> None:
     assert b"\r\nevil" not in heads.answer(200, [("Warning", "x\r\nevil: y")], 0)
 

@@ -35,6 +35,7 @@ from setpoint.apiserver.connection import (
     too_late,
 )
 from setpoint.apiserver.heads import again
+from setpoint.apiserver.identities import identity_of
 from setpoint.apiserver.request import Request, Response
 from setpoint.kit import logs
 
@@ -103,25 +104,34 @@ class Protocols(web.Server):
         try:
             request = await self._request(carried)
         except StatusError as error:
-            return _answer(self._refusal(carried, error))
+            return self._refusal(carried, error)
         try:
             return await self._answered(carried, request)
         finally:
             if len(request.body) > SMALL_BODY:
                 self._pipeline.bodies.give_back(len(request.body))
 
-    def _refusal(self, carried: web.BaseRequest, error: StatusError) -> Response:
-        request = Request(carried.method, carried.path, headers=_lower(carried), target=carried.raw_path, peer=_address(carried))
-        return self._pipeline.refusal(request, error) if error.code == 401 else answers.error_answer(request, error)
+    def _refusal(self, carried: web.BaseRequest, error: StatusError) -> web.Response:
+        headers = _lower(carried)
+        request = Request(
+            carried.method,
+            carried.path,
+            headers=headers,
+            target=carried.raw_path,
+            peer=_address(carried),
+            identity=identity_of(headers),
+        )
+        unknown = error.code == 401
+        return _answer(request, self._pipeline.refusal(request, error) if unknown else answers.error_answer(request, error))
 
     async def _answered(self, carried: web.BaseRequest, request: Request) -> web.StreamResponse:
         response = await self._pipeline.handle(request)
         if response.stream is not None:
-            return await self._stream(carried, response, response.stream)
+            return await self._stream(request, response, response.stream)
         if request.carrier.response is not None:
             taken: web.StreamResponse = request.carrier.response
             return taken
-        return _answer(await compressed(response, request.header("accept-encoding")))
+        return _answer(request, await compressed(response, request.header("accept-encoding")))
 
     async def _request(self, carried: web.BaseRequest) -> Request:
         check_target(carried.raw_path)
@@ -143,11 +153,13 @@ class Protocols(web.Server):
             carrier=Carrier(carried),
             target=carried.raw_path,
             peer=_address(carried),
+            identity=identity_of(headers),
         )
 
-    async def _stream(self, carried: web.BaseRequest, response: Response, stream: AsyncIterator[bytes]) -> web.StreamResponse:
+    async def _stream(self, request: Request, response: Response, stream: AsyncIterator[bytes]) -> web.StreamResponse:
         """Send pieces as they come, until the stream ends, the client goes, or it stops reading."""
-        answer = web.StreamResponse(status=response.status, headers=_headers(response))
+        carried: web.BaseRequest = request.carrier.request
+        answer = web.StreamResponse(status=response.status, headers=_headers(request, response))
         answer.enable_chunked_encoding()
         protocol = carried.protocol
         self.streaming(protocol)
@@ -244,8 +256,9 @@ def _no_http(code: int, reason: str = "") -> web.Response:
     return answer
 
 
-def _headers(response: Response) -> CIMultiDict[str]:
+def _headers(request: Request, response: Response) -> CIMultiDict[str]:
     headers = CIMultiDict(response.all_headers() if response.warnings or response.more_headers else response.headers)
+    headers["Audit-Id"] = request.identity.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     headers.setdefault("Cache-Control", "no-cache, private")
     return headers
 
@@ -259,8 +272,8 @@ def _lower(carried: web.BaseRequest) -> dict[str, str]:
     return headers
 
 
-def _answer(response: Response) -> web.Response:
-    return web.Response(status=response.status, headers=_headers(response), body=response.body or b"")
+def _answer(request: Request, response: Response) -> web.Response:
+    return web.Response(status=response.status, headers=_headers(request, response), body=response.body or b"")
 
 
 def _uncancel() -> None:

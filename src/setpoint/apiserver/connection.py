@@ -18,6 +18,7 @@ from setpoint.apiserver import heads
 from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
 from setpoint.apiserver.compression import compressed
+from setpoint.apiserver.identities import identity_of
 from setpoint.apiserver.request import Request, Response, error_response
 from setpoint.apiserver.turns import Turns
 from setpoint.kit import logs
@@ -68,6 +69,7 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self._searched = 0  # bytes of the buffer known not to hold the end of a head
         self._head: heads.Head | None = None
+        self._identity = ""  # of the request being worked on
         self._task: asyncio.Task[None] | None = None
         self._streaming = False
         self._queued = False
@@ -242,6 +244,7 @@ class Connection(asyncio.Protocol):
             return False
         del self._buffer[: end + 4]
         self._head = head
+        self._identity = identity_of(head.headers)
         return True
 
     def _reserve_head(self) -> None:
@@ -289,6 +292,7 @@ class Connection(asyncio.Protocol):
 
     def _done(self, *, keep: bool) -> None:
         self._task = None
+        self._identity = ""
         self.idle_since = self._loop.time()
         if self._user is not None:
             self._give_back()
@@ -322,7 +326,7 @@ class Connection(asyncio.Protocol):
 
     async def _write_large(self, response: Response, body: bytes, *, keep: bool) -> bool:
         """Send a slice at a time, each when its client has taken the one before and no other connection is at it."""
-        self._send(heads.answer(response.status, _headers(response), len(body), keep=keep))
+        self._send(heads.answer(response.status, _headers(response), len(body), identity=self._identity, keep=keep))
         view = memoryview(body)
         for start in range(0, len(body), _SLICE):
             await self._server.turns.slice()
@@ -341,6 +345,7 @@ class Connection(asyncio.Protocol):
             body=body,
             target=head.target,
             peer=self._address,
+            identity=self._identity,
         )
 
     def _write(self, response: Response, *, head_only: bool, keep: bool) -> bool:
@@ -349,7 +354,7 @@ class Connection(asyncio.Protocol):
             return False
         body = response.body or b""
         length = -1 if head_only and "Content-Length" in response.headers else len(body)
-        head = heads.answer(response.status, _headers(response), length, keep=keep)
+        head = heads.answer(response.status, _headers(response), length, identity=self._identity, keep=keep)
         if head_only or not body:
             transport.write(head)
         elif len(body) < _JOIN_UP_TO:
@@ -362,7 +367,7 @@ class Connection(asyncio.Protocol):
         """Send pieces as they come, until the stream ends, the client goes, or it stops reading."""
         self._streaming = True
         try:
-            self._send(heads.answer(response.status, _headers(response), None))
+            self._send(heads.answer(response.status, _headers(response), None, identity=self._identity))
             async for piece in stream:
                 self._send(b"%x\r\n%b\r\n" % (len(piece), piece))
                 if self._writable is not None:

@@ -26,8 +26,6 @@ _JUDGED = 8192  # bytes of a first line that are looked at before its head is wh
 _SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
 #: prefixes of headers of which every value counts, in Request joined by line breaks, which no value holds
 REPEATED = ("impersonate-", "x-remote-")
-#: the header that no two answers share; where there is one, it is the first
-UNIQUE = "Audit-Id"
 #: headers whose values are one list however many lines they take
 _LISTS = frozenset(("connection", "x-forwarded-for", "sec-websocket-protocol", "accept-encoding"))
 _TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*")  # ASCII, its escapes sound
@@ -114,16 +112,19 @@ def _name(raw: bytes) -> str:
     return name
 
 
-def answer(status: int, headers: Iterable[tuple[str, str]], length: int | None, *, keep: bool = True) -> bytes:
-    """The head of an answer; with `length` None its body is chunked, below zero the headers tell its length."""
+def answer(
+    status: int, headers: Iterable[tuple[str, str]], length: int | None, *, identity: str = "", keep: bool = True
+) -> bytes:
+    """The head of an answer to the request of this `identity`.
+
+    With `length` None its body is chunked, below zero the headers tell its length.
+    """
     size = b"Transfer-Encoding: chunked\r\n" if length is None else b"Content-Length: %d\r\n" % length
     if status in (204, 304) or (length is not None and length < 0):
         size = b""
     close = b"" if keep else b"Connection: close\r\n"
-    fixed, own = tuple(headers), b""
-    if fixed and fixed[0][0] == UNIQUE:
-        own, fixed = f"{UNIQUE}: {_one_line(fixed[0][1])}\r\n".encode("utf-8", "surrogateescape"), fixed[1:]
-    return b"%b%b%b%bDate: %b\r\n\r\n" % (_fixed(status, fixed), own, size, close, _date(int(time.time())))
+    own = b"Audit-Id: %b\r\n" % identity.encode("utf-8", "surrogateescape") if identity else b""
+    return b"%b%b%b%bDate: %b\r\n\r\n" % (_fixed(status, tuple(headers)), own, size, close, _date(int(time.time())))
 
 
 @lru_cache(maxsize=512)

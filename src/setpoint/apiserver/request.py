@@ -37,6 +37,8 @@ class Request(Struct):
     #: the path and query as the client sent them, and its address; empty for a request of this process
     target: str = ""
     peer: str = ""
+    #: what its answer and the audit log call it; empty for a request of this process
+    identity: str = ""
 
     def parameter(self, name: str, default: str = "") -> str:
         """The first value of a query parameter."""

@@ -14,8 +14,8 @@ import msgspec
 import orjson
 
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.audit.policy import LEVELS, METADATA, RECEIVED, REQUEST, REQUEST_RESPONSE, STAGES, Verdict
-from setpoint.apiserver.audit.requester import asking, encoded, reference, target, user_json
+from setpoint.apiserver.audit.policy import LEVELS, RECEIVED, REQUEST, REQUEST_RESPONSE, STAGES, Verdict
+from setpoint.apiserver.audit.requester import asked, asking, encoded, user_json
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.kit.clock import rfc3339
@@ -25,7 +25,6 @@ _HEADS = tuple(
     {stage: f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","stage":"{stage}",'.encode() for stage in STAGES}
     for level in LEVELS
 )
-_LARGE = 16 * 1024  # bytes of a body that is not to be kept for long
 #: subresources that are passed on, or go on for long
 LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 _DELETES = ("delete", "deletecollection")
@@ -39,7 +38,7 @@ Decode = Callable[[Request, RequestInfo], Any]
 
 
 class Record:
-    """What is known of a request. `large` ones are not to be kept for long."""
+    """What is known of a request."""
 
     __slots__ = (
         "_info",
@@ -48,7 +47,6 @@ class Record:
         "_shared",
         "answer",
         "identity",
-        "large",
         "received",
         "request",
         "user",
@@ -61,7 +59,6 @@ class Record:
         self.verdict = verdict
         self.identity = identity
         self.received = received
-        self.large = verdict.level > METADATA or len(request.body) > _LARGE
         #: what is known once there is an answer, with a comma behind it
         self.answer = b""
         self._info = info
@@ -71,34 +68,26 @@ class Record:
 
     # --- lines ---
 
-    def received_line(self) -> bytes:
-        """The line of the first stage. What the encoder gives is joined at once: its buffers are larger than what they hold."""
-        return b"".join(self._first())
-
-    def line(self, stage: str, at: float, annotations: Mapping[str, str] | None, *, both: bool = False) -> bytes:
-        """The line of a later stage; with `both` that of the first before it."""
-        first = self._first() if both else ()
-        shared = self._encode(self._named) if self._named else self._shared or self._encode(None)
-        last: dict[str, Any] = {"stageTimestamp": stamp(at)}
-        if annotations:
-            last["annotations"] = annotations
-        head = _HEADS[self.verdict.level][stage]
-        return b"".join((*first, head, shared, self._later, self.answer, encoded(last)[1:], b"\n"))
-
-    def _first(self) -> tuple[bytes, ...]:
+    def first_line(self) -> bytes:
+        """The line of the first stage."""
         if not self._shared:
             self._shared = self._encode(None)
-        return _HEADS[self.verdict.level][RECEIVED], self._shared, b'"stageTimestamp":"', stamp(self.received).encode(), b'"}\n'
+        return b'%b%b"stageTimestamp":"%b"}\n' % (_HEADS[self.verdict.level][RECEIVED], self._shared, stamp(self.received))
+
+    def line(self, stage: str, at: float) -> bytes:
+        """The line of a later stage."""
+        shared = self._encode(self._named) if self._named else self._shared or self._encode(None)
+        told = self.request.annotations
+        last = b',"annotations":%b' % encoded(told) if told else b""
+        begun = b"%b%b%b%b" % (_HEADS[self.verdict.level][stage], shared, self._later, self.answer)
+        return b'%b"stageTimestamp":"%b"%b}\n' % (begun, stamp(at), last)
 
     def _encode(self, named: Mapping[str, str] | None) -> bytes:
         """What lines have in common, with a comma behind it; `named` is what the body says of the object."""
-        info = self._info
-        shared: dict[str, Any] = {"auditID": self.identity, "requestURI": target(self.request), "verb": info.verb}
-        if info.is_resource:
-            found = reference(info)
-            shared["objectRef"] = {**named, **found} if named else found
-        shared["requestReceivedTimestamp"] = stamp(self.received)
-        return b"".join((encoded(shared)[1:-1], b",", asking(self.request, self.user)))
+        request = self.request
+        what = asked(request, self._info, named)
+        who = asking(request, self.user)
+        return b'"auditID":%b,%b"requestReceivedTimestamp":"%b",%b' % (encoded(self.identity), what, stamp(self.received), who)
 
     # --- what becomes known ---
 
@@ -188,16 +177,15 @@ def _plain_status(code: int) -> bytes:
     return b'"responseStatus":{"metadata":{},"code":%d},' % code
 
 
-@lru_cache(maxsize=4)  # an event's two times are often one
-def stamp(now: float) -> str:
+def stamp(now: float) -> bytes:
     """`metav1.MicroTime`, whose seconds are written once each."""
-    digits = str(round(now * 1_000_000))
-    return f"{_second(digits[:-6])}.{digits[-6:]}Z"
+    second, rest = divmod(round(now * 1_000_000), 1_000_000)
+    return b"%b.%06dZ" % (_second(second), rest)
 
 
 @lru_cache(maxsize=4)
-def _second(digits: str) -> str:
-    return rfc3339(int(digits))[:-1]
+def _second(second: int) -> bytes:
+    return rfc3339(second)[:-1].encode()
 
 
 # --- objects ---

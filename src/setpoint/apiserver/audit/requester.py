@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import quote, urlencode
 
@@ -19,9 +19,10 @@ from setpoint.apiserver.request import Request
 from setpoint.apiserver.routing import RequestInfo
 
 _MOST_AGENT = 1024  # characters of a User-Agent
-_REMEMBERED = 128  # characters of one that is kept: strangers write it, too
+_REMEMBERED = 128  # characters of one, or of a path, that is kept: strangers write them, too
+_MOST_ASKED = 512
 _HERE = "127.0.0.1"
-_FORWARDED = ("x-forwarded-for", "x-real-ip")
+_FORWARDED, _REAL = "x-forwarded-for", "x-real-ip"
 
 
 def encoded(value: object) -> bytes:
@@ -36,7 +37,8 @@ def asking(request: Request, user: UserInfo | None) -> bytes:
     """An event's `user`, `sourceIPs` and `userAgent`, with a comma behind each. `user` None: a stranger."""
     headers = request.headers
     agent = headers.get("user-agent", "")
-    if user is not None and not user.extra and len(agent) <= _REMEMBERED and headers.keys().isdisjoint(_FORWARDED):
+    forwarded = _FORWARDED in headers or _REAL in headers
+    if user is not None and not user.extra and len(agent) <= _REMEMBERED and not forwarded:
         return _plain(user.name, user.uid, user.groups, request.peer, agent)
     return _who(user, source_addresses(request), agent)
 
@@ -53,7 +55,32 @@ def _who(user: UserInfo | None, addresses: Sequence[str], agent: str) -> bytes:
     return b"".join((b'"user":', user_json(user), b',"sourceIPs":', orjson.dumps(addresses), b",", last))
 
 
-def reference(info: RequestInfo) -> dict[str, str]:
+def asked(request: Request, info: RequestInfo, named: Mapping[str, str] | None) -> bytes:
+    """An event's `requestURI`, `verb` and `objectRef`, with a comma behind each; `named` is what the body says of the object."""
+    if named or not request.target or len(request.target) > _REMEMBERED:
+        return _what(request, info, named)
+    key = info.verb, request.target
+    found = _asked.get(key)
+    if found is None:
+        if len(_asked) >= _MOST_ASKED:
+            _asked.clear()
+        found = _asked[key] = _what(request, info, None)
+    return found
+
+
+#: the same of what was asked for of late: clients ask again and again
+_asked: dict[tuple[str, str], bytes] = {}
+
+
+def _what(request: Request, info: RequestInfo, named: Mapping[str, str] | None) -> bytes:
+    found: dict[str, object] = {"requestURI": target(request), "verb": info.verb}
+    if info.is_resource:
+        path = _reference(info)
+        found["objectRef"] = {**named, **path} if named else path
+    return b"%b," % encoded(found)[1:-1]
+
+
+def _reference(info: RequestInfo) -> dict[str, str]:
     """What is asked for, as far as the path says it (`ObjectReference`)."""
     found = {"resource": info.resource}
     if info.namespace:
@@ -84,7 +111,7 @@ def target(request: Request) -> str:
 
 def source_addresses(request: Request) -> list[str]:
     """Where a request came from: what proxies say first, the peer last, which alone cannot be made up."""
-    forwarded, real = request.headers.get("x-forwarded-for", ""), request.headers.get("x-real-ip", "")
+    forwarded, real = request.headers.get(_FORWARDED, ""), request.headers.get(_REAL, "")
     found = [address for word in forwarded.split(",") if (address := _address(word))] if forwarded else []
     if real and (address := _address(real)) and address not in found:
         found.append(address)
