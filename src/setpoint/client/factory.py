@@ -40,6 +40,16 @@ class InformerFactory:
             self._start(known)
         return known
 
+    def whole(self, resource: Resource[Any]) -> Informer[Any] | None:
+        """An informer that somebody asked for already and that follows all objects of a resource, as Structs of any type."""
+        collection = (resource.group, resource.version, resource.plural)
+        found = (
+            informer
+            for key, informer in self._informers.items()
+            if key[:3] == collection and key[3] is not dict and not any(key[4:])
+        )
+        return next(found, None)
+
     async def run(self, tasks: Tasks) -> None:
         """Start every informer in `tasks`, those asked for later too. Returns at once."""
         self._tasks = tasks

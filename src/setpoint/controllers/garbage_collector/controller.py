@@ -29,7 +29,7 @@ class GarbageCollector:
         self.graph = Graph()
         self._clock = context.clock
         self._reconciler = GarbageReconciler(context.client, self.graph, self._look)
-        self._monitors = Monitors(context.client, context.clock, self.graph, self._look, self._discovered)
+        self._monitors = Monitors(context.client, context.clock, context.informers, self.graph, self._look, self._discovered)
         self._controller: Controller[Observed, Plan] = Controller(NAME, self._reconciler, context.clock, workers=WORKERS)
         self.trace = self._controller.trace
 

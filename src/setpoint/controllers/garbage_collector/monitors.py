@@ -1,4 +1,8 @@
-"""One watch of metadata per resource, all feeding one graph; which resources there are is asked again from time to time."""
+"""One watch per resource, all feeding one graph; which resources there are is asked again from time to time.
+
+What other controllers follow anyway is not watched twice: their informer tells. Only the other resources have watches of their
+own, of metadata. Source: Kubernetes `controller-manager/pkg/informerfactory`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from typing import Any
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.client import Client, WatchEvent
 from setpoint.client.discovery import Discovered, discover
+from setpoint.client.factory import InformerFactory
+from setpoint.client.informer import Informer
 from setpoint.client.metadata import PartialObjectMetadata
 from setpoint.client.reflector import Reflector
 from setpoint.client.settled import Activity
@@ -24,6 +30,41 @@ _YIELD_EVERY = 500
 log = logs.get_logger("controllers.garbage_collector")
 
 Look = Callable[[Iterable[str]], None]
+
+
+class Shared:
+    """One resource as an informer shows it that others use, too."""
+
+    def __init__(self, informer: Informer[Any], resource: View, graph: Graph, look: Look) -> None:
+        self.synced = informer.synced
+        self.resource = resource
+        self._informer = informer
+        self._graph = graph
+        self._look = look
+        self._over = False
+        informer.on_change(self._changed)
+
+    def _changed(self, _: str, old: Any, new: Any) -> None:
+        if self._over:
+            return
+        before, meta = (each.metadata if each is not None else None for each in (old, new))
+        if before is not None and (meta is None or before.uid != meta.uid):
+            self._look(self._graph.remove(before.uid))
+            before = None
+        if meta is not None and (before is None or _concerns(meta) != _concerns(before)):
+            self._look(self._graph.put(self.resource, meta))
+
+    @property
+    def calm(self) -> bool:
+        return not self._informer.activity().in_flight
+
+    def stop(self) -> None:
+        self._over = True
+
+
+def _concerns(meta: Any) -> tuple[Any, ...]:
+    """What of an object's metadata the graph depends on, beside its identity."""
+    return meta.owner_references, meta.deletion_timestamp, meta.finalizers
 
 
 class Monitor:
@@ -60,19 +101,34 @@ class Monitor:
                 self._uids.add(meta.uid)
                 self._look(self._graph.put(self.resource, meta))
 
+    @property
+    def calm(self) -> bool:
+        return self.reflector.calm
+
+    def stop(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+
 
 class Monitors:
     """All of them. `on_discovered` hears of each new answer of discovery."""
 
-    def __init__(
-        self, client: Client, clock: Clock, graph: Graph, look: Look, on_discovered: Callable[[Discovered], None]
+    def __init__(  # a client, a clock, informers, the graph, and who hears of what
+        self,
+        client: Client,
+        clock: Clock,
+        informers: InformerFactory,
+        graph: Graph,
+        look: Look,
+        on_discovered: Callable[[Discovered], None],
     ) -> None:
         self._client = client
+        self._informers = informers
         self._clock = clock
         self._graph = graph
         self._look = look
         self._on_discovered = on_discovered
-        self._monitors: dict[str, Monitor] = {}
+        self._monitors: dict[str, Monitor | Shared] = {}
 
     async def run(self, tasks: Tasks) -> None:
         """Follow what discovery says, for ever."""
@@ -97,12 +153,18 @@ class Monitors:
         for name, monitor in [*self._monitors.items()]:
             if monitor.resource != wanted.get(name) and monitor.resource.group not in stale:
                 del self._monitors[name]
-                if monitor.task is not None:
-                    monitor.task.cancel()
+                monitor.stop()
         for name, resource in wanted.items():
             if name not in self._monitors:
-                monitor = self._monitors[name] = Monitor(self._client, resource, self._clock, self._graph, self._look)
-                monitor.task = tasks.loop(f"monitor {name}", monitor.reflector.run, clock=self._clock)
+                self._monitors[name] = self._monitor(resource, tasks)
+
+    def _monitor(self, resource: View, tasks: Tasks) -> Monitor | Shared:
+        known = self._informers.whole(resource)
+        if known is not None:
+            return Shared(known, resource, self._graph, self._look)
+        monitor = Monitor(self._client, resource, self._clock, self._graph, self._look)
+        monitor.task = tasks.loop(f"monitor {resource.group_resource}", monitor.reflector.run, clock=self._clock)
+        return monitor
 
     async def wait_synced(self) -> None:
         """Until every resource known now was listed once."""
@@ -112,4 +174,4 @@ class Monitors:
             await monitor.synced.wait()
 
     def activity(self) -> Activity:
-        return Activity(in_flight=sum(not monitor.reflector.calm for monitor in self._monitors.values()))
+        return Activity(in_flight=sum(not monitor.calm for monitor in self._monitors.values()))

@@ -18,7 +18,7 @@ def new(context: Context) -> Several:
     """Both controllers, their handlers registered; nothing runs yet."""
     client, clock = context.client, context.clock
     nodes = context.informers.of(NODES)
-    leases = context.informers.of(LEASES, monitor.LEASES)
+    leases = context.informers.of(LEASES)  # of all namespaces, which the garbage collector follows as well
     pods = context.informers.of(PODS)
     pods.add_index(monitor.BY_NODE, by_node)
     watch = monitor.HealthMonitor(
