@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from setpoint.scheduler.framework import CycleState
 from setpoint.scheduler.plugins.image_locality import normalized_name
+from setpoint.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from setpoint.scheduler.pods import ANY_ADDRESS
 from setpoint.testing.scheduling import Rig, expression, node, pod, preferred, required, taint
 
@@ -52,6 +54,26 @@ def test_balanced_allocation_prefers_equal_fractions(rig: Rig) -> None:
     rig.nodes(node("lean", cpu="10", memory="10Gi"), node("even", cpu="10", memory="10Gi"))
     rig.place(pod("x", cpu="4", memory="1Gi", nodeName="lean"), pod("y", cpu="1", memory="4Gi", nodeName="even"))
     assert rig.schedule(pod(cpu="3", memory="1")) == "even"
+
+
+@pytest.mark.parametrize(
+    ("used", "wanted", "score"),
+    [
+        ({}, {"cpu": "5", "memory": "5Gi"}, 75),
+        ({"cpu": "5"}, {"memory": "5Gi"}, 87),
+        ({"cpu": "10"}, {"memory": "10Gi"}, 100),
+        ({}, {"cpu": "10"}, 50),
+        ({"cpu": "2", "memory": "5Gi"}, {"cpu": "5", "memory": "1Gi"}, 80),
+    ],
+)
+def test_balanced_allocation_rates_what_the_pod_changes(
+    rig: Rig, used: dict[str, Any], wanted: dict[str, Any], score: int
+) -> None:
+    rig.nodes(node(cpu="10", memory="10Gi"))
+    rig.place(pod("x", nodeName="n", **used))
+    state = CycleState(rig.info(pod(**wanted)))
+    [place] = rig.snapshot.nodes
+    assert NodeResourcesBalancedAllocation(rig.handle).score(state, state.info.pod, place) == score
 
 
 class TestTaintToleration:

@@ -14,6 +14,8 @@ from setpoint.api.machinery.quantity import parse
 from setpoint.api.types.core_v1 import Container, ContainerStatus, Pod
 
 CPU, MEMORY, PODS, EPHEMERAL = "cpu", "memory", "pods", "ephemeral-storage"
+#: those that are scored for pods that do not ask for them, too
+PLAIN = (CPU, MEMORY, EPHEMERAL)
 Amounts = dict[str, int]
 #: containers that run with other resources than the spec says, by name
 Running = Mapping[str, ContainerStatus]

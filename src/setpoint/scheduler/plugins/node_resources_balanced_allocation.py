@@ -1,7 +1,7 @@
-"""NodeResourcesBalancedAllocation: rather where cpu and memory (or other resources) would be used to the same degree.
+"""NodeResourcesBalancedAllocation: rather where the pod would bring cpu and memory (or other resources) nearer to equal use.
 
-The score is 100 minus a hundred times the standard deviation of the used fractions. Pods that ask for nothing are left out: they
-would all go to the most balanced node.
+A node's balance is 100 minus a hundred times the standard deviation of the used fractions, so 50 at worst. The score is by how
+much the pod changes it: 75 when not at all, 50 to 100. Pods that ask for nothing are left out: they would all go to one node.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle
 from setpoint.scheduler.plugin_config import NodeResourcesBalancedAllocationArgs
-from setpoint.scheduler.resources import CPU, MEMORY
+from setpoint.scheduler.resources import PLAIN
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status
 
@@ -33,9 +33,20 @@ class NodeResourcesBalancedAllocation:
         return None if any(requests.get(name) for name in self._names) else SKIP
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        asked = (name for name in self._names if name in (CPU, MEMORY) or state.info.requests.get(name))
-        fractions = [used for name in asked if (used := _fraction(state, node, name)) is not None]
-        return int((1 - _deviation(fractions)) * MAX_SCORE)
+        requests, used = state.info.requests, node.requested
+        before: list[float] = []
+        after: list[float] = []
+        for name in self._names:
+            have, more = node.allocatable.get(name, 0), requests.get(name, 0)
+            if have and (more or name in PLAIN):
+                taken = used.get(name, 0)
+                before.append(min(1.0, taken / have))
+                after.append(min(1.0, (taken + more) / have))
+        return MAX_SCORE // 2 + (MAX_SCORE // 2 + _balance(after) - _balance(before)) // 2
+
+
+def _balance(fractions: Sequence[float]) -> int:
+    return int((1 - _deviation(fractions)) * MAX_SCORE)
 
 
 def _deviation(fractions: Sequence[float]) -> float:
@@ -45,10 +56,3 @@ def _deviation(fractions: Sequence[float]) -> float:
         return abs(fractions[0] - fractions[1]) / 2
     mean = sum(fractions) / len(fractions)
     return math.sqrt(sum((each - mean) ** 2 for each in fractions) / len(fractions))
-
-
-def _fraction(state: CycleState, node: NodeInfo, name: str) -> float | None:
-    have = node.allocatable.get(name, 0)
-    if not have:
-        return None
-    return min(1.0, (node.requested.get(name, 0) + state.info.requests.get(name, 0)) / have)

@@ -11,12 +11,11 @@ from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle
 from setpoint.scheduler.plugin_config import NodeResourcesFitArgs
 from setpoint.scheduler.plugins.resource_scoring import rate_of
-from setpoint.scheduler.resources import CPU, EPHEMERAL, MEMORY, PODS, Amounts, amounts, pod_requests
+from setpoint.scheduler.resources import CPU, EPHEMERAL, MEMORY, PLAIN, PODS, Amounts, amounts, pod_requests
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Code, Status
 
 TOO_MANY_PODS = "Too many pods"
-SCORED = (CPU, MEMORY)  # counted for pods that do not ask, too
 
 
 class Shortage(Struct, frozen=True):
@@ -66,7 +65,7 @@ class NodeResourcesFit:
         wanted, requested = state.info.non_zero, node.non_zero
         for name, weight in self._scored:
             have = node.allocatable.get(name, 0)
-            if not have or (name not in SCORED and not wanted.get(name)):
+            if not have or (name not in PLAIN and not wanted.get(name)):
                 continue  # the node has none, or the pod does not ask for it
             rated = self._rate(requested.get(name, 0) + wanted.get(name, 0), have)
             if self._skips_zero and not rated:
