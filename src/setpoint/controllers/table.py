@@ -52,6 +52,10 @@ def _has_ephemeral_volume(pod: core_v1.Pod) -> bool:
     return any(volume.ephemeral is not None for volume in pod.spec.volumes)
 
 
+def _has_claims(pod: core_v1.Pod) -> bool:
+    return bool(pod.spec.resource_claims)
+
+
 def _names_secrets(account: core_v1.ServiceAccount) -> bool:
     """As accounts of old versions do."""
     return bool(account.secrets)
@@ -86,6 +90,7 @@ _LAZY = (
         "service_account.legacy_tokens",
         (core_v1.SERVICEACCOUNTS, _names_secrets),
     ),
+    lazy("resourceclaim-controller", "resource_claim", (core_v1.PODS, _has_claims), recorder="resource_claim"),
     lazy("service-cidr-controller", "service_cidrs", (networking_v1.SERVICECIDRS, always)),
     lazy("statefulset-controller", "statefulset.controller", (apps_v1.STATEFULSETS, always)),
     lazy("ttl-after-finished-controller", "ttl_after_finished", (batch_v1.JOBS, always)),
