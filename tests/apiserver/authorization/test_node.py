@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from setpoint.apiserver.authorization.node.references import of_pod, volume_secrets
+from setpoint.registry.pod.references import of_pod, volume_secrets
 
 from .conftest import World, node, person, pod
 

@@ -29,6 +29,21 @@ def aggregate_limits(spec: Mapping[str, Any]) -> Amounts:
     return _aggregate(spec, "limits")
 
 
+def has_pod_level(spec: Mapping[str, Any]) -> bool:
+    """Whether the pod as a whole says what it needs."""
+    resources = spec.get("resources")
+    return any(_is_pod_level(name) for side in ("requests", "limits") for name in amounts(resources, side))
+
+
+def pod_level(spec: Mapping[str, Any], side: str) -> Amounts:
+    """What the pod says for itself, which counts in the place of what its containers say."""
+    return {name: value for name, value in amounts(spec.get("resources"), side).items() if _is_pod_level(name)}
+
+
+def _is_pod_level(name: str) -> bool:
+    return name in _COUNTED or name.startswith("hugepages-")
+
+
 def _aggregate(spec: Mapping[str, Any], side: str) -> Amounts:
     total: Amounts = {}
     for container in spec.get("containers") or ():

@@ -11,7 +11,14 @@ from functools import lru_cache
 from typing import Any
 
 from setpoint.api.machinery import names, quantity
-from setpoint.api.machinery.pod_resources import aggregate_limits, aggregate_requests, amounts, qos_class
+from setpoint.api.machinery.pod_resources import (
+    aggregate_limits,
+    aggregate_requests,
+    amounts,
+    has_pod_level,
+    pod_level,
+    qos_class,
+)
 from setpoint.api.machinery.quantity import Quantity
 from setpoint.api.machinery.selectors import from_object
 
@@ -26,6 +33,8 @@ ALIASES = ("configmaps", "persistentvolumeclaims", "replicationcontrollers", "re
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _POD_NAMES = {"pods", *_COMPUTE, *(f"{side}.{name}" for side in ("requests", "limits") for name in _COMPUTE)}
 _DEMANDED = {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
+#: what no quota counts
+UNCOUNTED = frozenset(("events", "events.events.k8s.io"))
 _SERVICE_NAMES = {"services.loadbalancers", "services.nodeports"}
 
 
@@ -57,7 +66,8 @@ def _concerns(group_resource: str, name: str) -> bool:
 def counted_resource(name: str) -> str:
     """The resource whose objects are counted under a quota's name; empty if there is none."""
     if name.startswith(_COUNT):
-        return name.removeprefix(_COUNT)
+        resource = name.removeprefix(_COUNT)
+        return "" if resource in UNCOUNTED else resource
     if name in ALIASES:
         return name
     for resource in ("services", "persistentvolumeclaims", "pods"):
@@ -81,7 +91,7 @@ def usage(group_resource: str, obj: Object, now: float) -> Amounts:
 
 
 def _pod(pod: Object, now: float) -> Amounts:
-    """A pod that is over, or should have gone by now, uses nothing but its place in the store."""
+    """A pod that is over, or should have gone long ago, uses nothing but its place in the store."""
     if is_over(pod, now):
         return {}
     spec = pod.get("spec") or {}
@@ -91,7 +101,7 @@ def _pod(pod: Object, now: float) -> Amounts:
 def _with_pod_level(spec: Object, side: str) -> Amounts:
     """Of all containers, or of the pod as a whole where it says so; with the overhead of its runtime."""
     total = aggregate_requests(spec) if side == "requests" else aggregate_limits(spec)
-    total = {**total, **amounts(spec.get("resources"), side)}
+    total |= pod_level(spec, side)
     for name, value in (spec.get("overhead") or {}).items():
         if side == "requests" or name in total:
             extra = quantity.parse(str(value))
@@ -106,7 +116,7 @@ def is_over(pod: Object, now: float) -> bool:
         return True
     meta = pod.get("metadata") or {}
     deleted, grace = meta.get("deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
-    return isinstance(deleted, str) and grace is not None and now > parse_rfc3339(deleted)
+    return isinstance(deleted, str) and grace is not None and now > parse_rfc3339(deleted) + grace
 
 
 def compute_usage(requests: Amounts, limits: Amounts) -> Amounts:
@@ -137,8 +147,11 @@ def _service(spec: Object) -> Amounts:
 def _claim(claim: Object) -> Amounts:
     spec = claim.get("spec") or {}
     annotations = (claim.get("metadata") or {}).get("annotations") or {}
-    name = annotations.get("volume.beta.kubernetes.io/storage-class") or spec.get("storageClassName") or ""
+    name = annotations.get("volume.beta.kubernetes.io/storage-class", spec.get("storageClassName") or "")
     storage = amounts(spec.get("resources"), "requests").get("storage")
+    allocated = (claim.get("status") or {}).get("allocatedResources") or {}
+    if storage is not None and "storage" in allocated:  # what a failed expansion took stays charged
+        storage = max(storage, quantity.parse(str(allocated["storage"])))
     out: Amounts = {}
     if name:
         out[f"{name}{_CLASS}persistentvolumeclaims"] = ONE
@@ -150,9 +163,11 @@ def _claim(claim: Object) -> Amounts:
 
 
 def undemanded(required: Iterable[str], pod: Object) -> str:
-    """Quotas of cpu and memory demand that every container says what it needs: who does not; empty if all do."""
-    demanded = sorted(_DEMANDED.intersection(required))
+    """Quotas of cpu and memory demand that every container says what it needs, unless its pod does: who does not, if anybody."""
     spec = pod.get("spec") or {}
+    if has_pod_level(spec):
+        return ""
+    demanded = sorted(_DEMANDED.intersection(required))
     missing: dict[str, set[str]] = {}
     for field in ("containers", "initContainers"):
         for container in spec.get(field) or ():
@@ -174,19 +189,36 @@ def in_scope(spec: Object, group_resource: str, obj: Object) -> bool:
 def _matches(requirement: Object, group_resource: str, obj: Object) -> bool:
     scope, spec = requirement.get("scopeName", ""), obj.get("spec") or {}
     if group_resource == "persistentvolumeclaims":
-        return scope == "VolumeAttributesClass" and _selected(requirement, scope, spec.get("volumeAttributesClassName") or "")
+        return scope == "VolumeAttributesClass" and any(
+            _selected(requirement, scope, name) for name in _attributes_classes(obj) or ("",)
+        )
     if group_resource != "pods":
         return False
     if scope in {"Terminating", "NotTerminating"}:
-        deadline = spec.get("activeDeadlineSeconds")
-        limited = deadline is not None and deadline >= 0
-        return bool(limited == (scope == "Terminating"))
+        return bool(is_terminating(obj) == (scope == "Terminating"))
     if scope in {"BestEffort", "NotBestEffort"}:
         quality = (obj.get("status") or {}).get("qosClass") or qos_class(spec)
         return bool((quality == "BestEffort") == (scope == "BestEffort"))
     if scope == "PriorityClass":
         return _selected(requirement, scope, spec.get("priorityClassName") or "")
     return scope == "CrossNamespacePodAffinity" and _crosses_namespaces(spec.get("affinity") or {})
+
+
+def is_terminating(pod: Object) -> bool:
+    """Whether its time is limited, which is what scopes call terminating."""
+    deadline = (pod.get("spec") or {}).get("activeDeadlineSeconds")
+    return bool(deadline is not None and deadline >= 0)
+
+
+def _attributes_classes(claim: Object) -> list[str]:
+    """The classes that a claim wants, has, or is on its way to."""
+    status = claim.get("status") or {}
+    named = (
+        (claim.get("spec") or {}).get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    )
+    return [name for name in named if name]
 
 
 def _selected(requirement: Object, scope: str, value: str) -> bool:

@@ -6,7 +6,7 @@ Each step says which writes concern it, so that a write passes only those; the a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -58,6 +58,7 @@ class Chain:
         await self._way(request).admit.run(request)
 
     async def validate(self, request: AdmissionRequest) -> None:
+        request.validating = True
         await self._way(request).validate.run(request)
 
     def concerned(self, operation: str, group_resource: str, subresource: str) -> bool:
@@ -89,7 +90,14 @@ def _with(steps: Sequence[tuple[str, Step]], phase: str) -> Iterator[tuple[str, 
     return ((name, step) for name, step in steps if getattr(type(step), phase) is not nothing)
 
 
-def refuse(request: AdmissionRequest, why: str) -> StatusError:
-    """403 as admission gives it."""
-    name = request.name or ((request.obj or {}).get("metadata") or {}).get("name", "")
-    return forbidden_object(request.resource.group, request.resource.plural, name, why)
+def refuse(request: AdmissionRequest, why: str, causes: Sequence[Mapping[str, Any]] = ()) -> StatusError:
+    """403 as admission gives it. Source: apiserver `pkg/admission/errors.go`."""
+    return forbidden_object(request.resource.group, request.resource.plural, _name(request), why, causes)
+
+
+def _name(request: AdmissionRequest) -> str:
+    """While an object may still change, a name that the server makes up is not made yet."""
+    metadata: Mapping[str, Any] = (request.obj or {}).get("metadata") or {}
+    if request.generated_name and not request.validating:
+        return str(metadata.get("generateName") or "Unknown")
+    return request.name or str(metadata.get("name") or metadata.get("generateName") or "Unknown")

@@ -17,6 +17,7 @@ from setpoint.registry.admission.limit_ranger import LimitRanger
 from setpoint.registry.admission.namespace_lifecycle import NamespaceLifecycle
 from setpoint.registry.admission.pod_security.step import PodSecurity
 from setpoint.registry.admission.pod_topology_labels import PodTopologyLabels
+from setpoint.registry.admission.pod_updates import NodeDeclaredFeatureValidator, PodResizeValidator
 from setpoint.registry.admission.priority import Priority
 from setpoint.registry.admission.reader import Reader
 from setpoint.registry.admission.resource_quota import Ledger, ResourceQuota
@@ -46,6 +47,7 @@ ORDER = (
     "DefaultIngressClass",
     "PodTopologyLabels",
     "NodeDeclaredFeatureValidator",
+    "PodResizeValidator",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",
@@ -84,6 +86,8 @@ def default_chain(
         "CertificateSubjectRestriction": CertificateSubjectRestriction(),
         "DefaultIngressClass": default_ingress_class(reader),
         "PodTopologyLabels": PodTopologyLabels(reader),
+        "NodeDeclaredFeatureValidator": NodeDeclaredFeatureValidator(reader),
+        "PodResizeValidator": PodResizeValidator(reader),
         **(plugins or {}),
     }
     if ledger is not None:

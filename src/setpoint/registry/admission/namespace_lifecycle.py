@@ -5,7 +5,7 @@ Source: apiserver `admission/plugin/namespace/lifecycle`.
 
 from __future__ import annotations
 
-from setpoint.api.machinery.status import forbidden_object, not_found
+from setpoint.api.machinery.status import not_found
 from setpoint.registry.admission.chain import BaseStep, refuse
 from setpoint.registry.admission.reader import Reader
 from setpoint.registry.admission.request import AdmissionRequest
@@ -33,11 +33,10 @@ class NamespaceLifecycle(BaseStep):
         if namespace is None:
             raise not_found("", "namespaces", request.namespace)
         if request.operation == "CREATE" and (namespace.get("status") or {}).get("phase") == "Terminating":
-            name = request.name or ((request.obj or {}).get("metadata") or {}).get("name", "")
             cause = {
                 "reason": "NamespaceTerminating",
                 "message": f"namespace {request.namespace} is being terminated",
                 "field": "metadata.namespace",
             }
             why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
-            raise forbidden_object(request.resource.group, request.resource.plural, name, why, [cause])
+            raise refuse(request, why, [cause])

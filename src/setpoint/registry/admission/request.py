@@ -42,6 +42,8 @@ class AdmissionRequest(Struct):
     request_version: str = ""
     #: the server made the name up: mutating webhooks and policies are not to see it yet
     generated_name: bool = False
+    #: the object is as it will be stored
+    validating: bool = False
     #: a mutating step changed the object, so that those before it should see it once more
     reinvoke: bool = False
     #: this is that second pass

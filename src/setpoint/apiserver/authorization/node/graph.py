@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from setpoint.apiserver.authorization.node.references import References, of_pod, volume_secrets
+from setpoint.registry.pod.references import References, of_pod, volume_secrets
 from setpoint.storage.protocol import Record
 
 #: what can change a pod's references after it was bound

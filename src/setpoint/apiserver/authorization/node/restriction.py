@@ -10,12 +10,12 @@ from typing import Any
 
 from setpoint.api.machinery.status import not_found
 from setpoint.apiserver.authorization.decision import Door
-from setpoint.apiserver.authorization.node import references
 from setpoint.apiserver.authorization.node.authorizer import node_of
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.registry.admission.chain import BaseStep, refuse
 from setpoint.registry.admission.reader import Reader
 from setpoint.registry.admission.request import AdmissionRequest
+from setpoint.registry.pod import references
 
 Json = Mapping[str, Any]
 _LEASES = "kube-node-lease"

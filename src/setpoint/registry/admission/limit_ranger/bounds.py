@@ -7,7 +7,7 @@ from typing import Any
 
 from setpoint.api.machinery import quantity
 from setpoint.api.machinery.quantity import Quantity
-from setpoint.registry.pod.aggregate import Amounts, aggregate_limits, aggregate_requests, amounts
+from setpoint.registry.pod.aggregate import Amounts, aggregate_limits, aggregate_requests, amounts, pod_level
 
 Check = Callable[[str, Quantity, Quantity | None, Quantity | None], str]
 
@@ -23,7 +23,8 @@ def pod_errors(spec: Mapping[str, Any], limits: Sequence[Mapping[str, Any]]) -> 
                     resources = container.get("resources")
                     errors += _errors(limit, amounts(resources, "requests"), amounts(resources, "limits"))
         elif kind == "Pod":
-            errors += _errors(limit, aggregate_requests(spec), aggregate_limits(spec))
+            requests, limited = aggregate_requests(spec), aggregate_limits(spec)
+            errors += _errors(limit, requests | pod_level(spec, "requests"), limited | pod_level(spec, "limits"))
     return errors
 
 

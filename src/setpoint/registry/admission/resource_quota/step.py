@@ -21,7 +21,7 @@ from setpoint.registry.admission.reader import Reader
 from setpoint.registry.admission.request import AdmissionRequest
 
 _ATTEMPTS = 20
-_UPDATED = {"services", "persistentvolumeclaims"}
+_UPDATED = {"pods", "services", "persistentvolumeclaims"}
 
 Quota = Mapping[str, Any]
 
@@ -59,13 +59,15 @@ class ResourceQuota(BaseStep):
         self._locks: dict[str, asyncio.Lock] = {}
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
+        if group_resource in quota.UNCOUNTED:
+            return False
         if subresource:
             return (group_resource, operation, subresource) == ("pods", "UPDATE", "resize")
         return operation == "CREATE" or (operation == "UPDATE" and group_resource in _UPDATED)
 
     async def validate(self, request: AdmissionRequest) -> None:
         namespace = request.namespace
-        if request.obj is None or not namespace or request.resource.virtual:
+        if request.obj is None or not namespace or request.resource.virtual or _is_plain_update(request):
             return
         quotas = await self._reader.list("resourcequotas", namespace)
         if not self._charges(request, quotas) or request.context.dry_run:
@@ -155,10 +157,19 @@ class ResourceQuota(BaseStep):
     def _delta(self, request: AdmissionRequest, resource: str, obj: Mapping[str, Any]) -> Amounts:
         now = self._clock.now()
         usage = quota.usage(resource, obj, now)
+        if negative := sorted(name for name, value in usage.items() if value.nanos < 0):
+            raise refuse(request, f"quota usage is negative for resource(s): {','.join(negative)}")
         if request.operation == "UPDATE" and request.old is not None:
             before = quota.usage(resource, request.old, now)
             usage = {name: value - before[name] if name in before else value for name, value in usage.items()}
         return {name: value for name, value in usage.items() if value.nanos > 0}
+
+
+def _is_plain_update(request: AdmissionRequest) -> bool:
+    """Of a pod that stays in its scope: resources change by `resize` alone."""
+    if request.operation != "UPDATE" or request.subresource or request.resource.group_resource != "pods":
+        return False
+    return quota.is_terminating(request.obj or {}) == quota.is_terminating(request.old or {})
 
 
 def _said(found: Quota, side: str) -> Mapping[str, Any]:
