@@ -26,9 +26,12 @@ _OBJECT = frozenset(("get", "update", "patch", "delete"))
 _NEED_NAMESPACE = ("create", "deletecollection")
 #: below a namespace these are parts of the namespace itself, not resources in it
 _NAMESPACE_PARTS = ("status", "finalize")
-#: verbs that selectors narrow
+#: verbs that stand in a path before the resource; nothing is served below the second
+_PROXY = "proxy"
+_SPECIAL = ("watch", _PROXY)
 #: characters of a selector that are read before anybody is asked whether its sender may do anything
 _READ_FIRST = 16 * 1024
+#: verbs that selectors narrow
 _SELECTING = frozenset(("list", "watch", "deletecollection"))
 
 
@@ -107,12 +110,11 @@ def parse(request: Request) -> RequestInfo:
 
 
 def _resource_info(request: Request, group: str, version: str, parts: list[str]) -> RequestInfo:
-    old_watch = False
+    special = ""
     if parts[-1] == "":
         parts = parts[:-1]
-    if parts[0] == "watch" and len(parts) > 1:
-        old_watch = True
-        parts = parts[1:]
+    if parts[0] in _SPECIAL and len(parts) > 1:
+        special, *parts = parts
     namespace = ""
     if parts[0] == "namespaces" and len(parts) > 1:
         namespace = parts[1]
@@ -127,12 +129,12 @@ def _resource_info(request: Request, group: str, version: str, parts: list[str])
         namespace=namespace,
         resource=parts[0],
         name=parts[1] if len(parts) > 1 else "",
-        subresource=parts[2] if len(parts) > 2 else "",
+        subresource=parts[2] if len(parts) > 2 and special != _PROXY else "",
         rest=tuple(parts[3:]),
-        old_watch=old_watch,
+        old_watch=special == "watch",
     )
-    info.verb = _verb(request, info)
-    if info.verb in _SELECTING and request.query and not old_watch:
+    info.verb = special or _verb(request, info)
+    if info.verb in _SELECTING and request.query and not special:
         _read_selectors(request, info)
     return info
 
@@ -151,8 +153,6 @@ def _read_selectors(request: Request, info: RequestInfo) -> None:
 
 
 def _verb(request: Request, info: RequestInfo) -> str:
-    if info.old_watch:
-        return "watch"
     if info.name:
         return _OBJECT_VERBS.get(request.method, "")
     verb = _COLLECTION_VERBS.get(request.method, "")
@@ -211,7 +211,7 @@ class Router:
     def target(self, request: Request, info: RequestInfo) -> Target:
         """What serves this request; 404 when nothing does, 405 when not by this method."""
         served = self._table.get((info.group, info.version, info.resource))
-        if served is None:
+        if served is None or info.verb == _PROXY:
             raise Unknown if info.group in self._custom else not_served()
         if served.resource.extra.get("custom"):
             _check_custom(served.resource, info)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.authentication import Authentication, bearer_token, complaint
+from setpoint.api.machinery.user import ANONYMOUS, UserInfo
+from setpoint.apiserver.authentication import Anonymous, Authentication, bearer_token, complaint
 from setpoint.apiserver.authentication.rejected import Rejected
 
 OWN = "https://server.example"
@@ -37,6 +37,12 @@ async def test_a_token_is_for_whom_it_names() -> None:
     assert await found.review("meant", ["a", "vault"], OWN) == (UserInfo("meant", groups=GROUPS), ["vault"])
     with pytest.raises(Rejected):
         await found.review("meant", [OWN], OWN)
+
+
+async def test_no_token_is_nobody() -> None:
+    assert await Authentication([Plain()]).review("", ["a", "b"], OWN) == (ANONYMOUS, ["a", "b"])
+    with pytest.raises(Rejected, match=r"^$"):
+        await Authentication([Plain()], anonymous=Anonymous(enabled=False)).review("", [OWN], OWN)
 
 
 class Void(Plain):

@@ -57,6 +57,24 @@ async def test_bindings_to_more_than_one_has(dev: World) -> None:
     assert missing["message"] == 'rolebindings.rbac.authorization.k8s.io "gone" not found'
 
 
+@pytest.mark.parametrize(
+    ("kind", "role", "code", "why"),
+    [
+        ("Robot", "x", 500, 'unsupported role reference kind: "Robot"'),
+        ("ClusterRole", "", 400, "Name parameter required."),
+        ("Role", "a/b", 400, "Name parameter invalid: \"a/b\": may not contain '/'"),
+    ],
+)
+async def test_bindings_to_what_no_role_can_be(dev: World, kind: str, role: str, code: int, why: str) -> None:
+    assert (await dev(f"POST {BINDINGS}", DEV, binding("b", kind, role), code=code))["message"] == why
+
+
+async def test_a_name_that_is_not_made_yet_is_not_told(dev: World) -> None:
+    body = {"metadata": {"generateName": "a"}, "rules": [rule("get", "secrets")]}
+    why = (await dev(f"POST {ROLES}", DEV, body, code=403))["message"]
+    assert why.startswith("roles.rbac.authorization.k8s.io is forbidden: user")
+
+
 async def test_bind_by_name_allows_that_role_alone(dev: World) -> None:
     await dev.role("team", "binder", rule("bind", "clusterroles", GROUP, "admin"))
     await dev.bind("team", "binder", "binder", user("dev"), kind="Role")

@@ -65,7 +65,7 @@ patch configmaps c1                                    : edit admin
 get persistentvolumeclaims v1                          : view edit admin n1
 get persistentvolumeclaims v2                          : view edit admin n2
 list persistentvolumeclaims                            : view edit admin
-get persistentvolumeclaims/status v1                   : view edit admin n1
+get persistentvolumeclaims/status v1                   : view edit admin
 update persistentvolumeclaims/status v1                : n1
 get serviceaccounts robot1                             : view edit admin n1
 create serviceaccounts/token robot1                    : edit admin n1

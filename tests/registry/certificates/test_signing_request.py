@@ -89,3 +89,19 @@ async def test_nobody_asks_for_the_administrators_group(api: Api) -> None:
     body.pop("status")
     answer = await api("POST /apis/certificates.k8s.io/v1/certificatesigningrequests", body, code=403)
     assert "system:masters" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a.b/c", []),
+        ("A.B/c", ["A.B"]),
+        ("a.b/-.-", ["-.-"]),
+        ("a/-", ["a", "-"]),
+        (f"a.b/{'.'.join(['x' * 200] * 3)}", ["Too long"]),
+    ],
+)
+def test_signer_names_are_told_the_first_bad_label(name: str, why: list[str]) -> None:
+    found = complaints(SigningRequestStrategy(), signing_request(signerName=name))
+    assert len(found) == len(why)
+    assert all(word in each for word, each in zip(why, found, strict=True))

@@ -100,7 +100,14 @@ class Authentication:
         return None
 
     async def review(self, token: str, audiences: Sequence[str], own: str) -> tuple[UserInfo, list[str]]:
-        """Whose a token is and for which of the audiences; tokens that do not say are for `own`. Raises Rejected."""
+        """Whose a token is and for which of the audiences; tokens that do not say are for `own`. Raises Rejected.
+
+        An empty one is no credential, and that is nobody's, for whomever it is asked. Rejected says nothing of it otherwise.
+        """
+        if not token:
+            if self._anonymous.enabled:
+                return ANONYMOUS, list(audiences)
+            raise Rejected
         reasons = [_INVALID]
         for authenticator in self._tokens if token.isascii() and len(token) <= MAX_TOKEN else ():
             try:

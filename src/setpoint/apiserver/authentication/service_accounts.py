@@ -28,6 +28,7 @@ ISSUER = "https://kubernetes.default.svc"
 _DELETION_LEEWAY = 60.0  # seconds that a token outlives the deletionTimestamp of what it is bound to (behaviour B43)
 _SKEW = 60.0  # seconds by which clocks may differ, as go-jose's DefaultLeeway
 _INVALIDATED = "service account token has been invalidated"
+_FORGED = "go-jose/go-jose: error in cryptographic primitive"
 _EXTRA = "authentication.kubernetes.io/"
 
 
@@ -133,6 +134,8 @@ class ServiceAccountTokens:
 
         try:
             return self._verified(token)  # remembers what is ours; what is not takes no place
+        except jwt.InvalidSignatureError:
+            raise Rejected(_FORGED) from None
         except jwt.InvalidTokenError:
             return None
 

@@ -29,7 +29,7 @@ class TokenRequests:
     async def issue(self, account: Mapping[str, Any], request: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
         """The request with its metadata, defaults and, unless it is a dry run, the token."""
         metadata, owner = request.setdefault("metadata", {}), account["metadata"]
-        self._check_metadata(metadata, owner)
+        self._check_uid(metadata, owner)
         spec = request.setdefault("spec", {})
         if spec.get("expirationSeconds") is None:
             spec["expirationSeconds"] = _DEFAULT_SECONDS
@@ -54,35 +54,41 @@ class TokenRequests:
         request["status"] = {"token": token, "expirationTimestamp": rfc3339(expires)}
         return request
 
-    def _check_metadata(self, metadata: Mapping[str, Any], owner: Mapping[str, Any]) -> None:
-        name, namespace = metadata.get("name", ""), metadata.get("namespace", "")
-        if namespace not in ("", owner["namespace"]):
+    @staticmethod
+    def check_name(metadata: Mapping[str, Any], namespace: str, name: str) -> None:
+        """Whether a request says the same as its path, of an account that need not be there."""
+        given = metadata.get("name") or ""
+        if (metadata.get("namespace") or namespace) != namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-        if name not in ("", owner["name"]):
-            error = invalid("metadata.name", name, "must match the service account name if specified")
-            raise invalid_object(GROUP, KIND, owner["name"], [error])
+        if given not in ("", name):
+            error = invalid("metadata.name", given, "must match the service account name if specified")
+            raise invalid_object(GROUP, KIND, name, [error])
+
+    def _check_uid(self, metadata: Mapping[str, Any], owner: Mapping[str, Any]) -> None:
         if (uid := metadata.get("uid", "")) not in ("", owner["uid"]):
             why = f"the UID in the token request ({uid}) does not match the UID of the service account ({owner['uid']})"
             raise conflict(GROUP, KIND, owner["name"], why)
 
     async def _bound(self, reference: Mapping[str, Any] | None, owner: Mapping[str, Any]) -> list[Bound]:
         """What the token lives with: the object named, and of a pod its node."""
-        if not reference:
+        if reference is None:
             return []
         kind, version, name = (reference.get(key, "") for key in ("kind", "apiVersion", "name"))
         group, _, short = version.rpartition("/")
         if kind not in _BINDABLE or group:
             raise bad_request(f"cannot bind token to object of type {group}/{short}, Kind={kind}")
+        if not name:
+            raise bad_request("Name parameter required.")
         found = await self._objects.find(_BINDABLE[kind], "" if kind == "Node" else owner["namespace"], name)
         if found is None:
             raise not_found("", _BINDABLE[kind], name)
+        if kind == "Pod" and found["spec"].get("serviceAccountName") != owner["name"]:
+            why = f'cannot bind token for serviceaccount "{owner["name"]}" to pod running with different serviceaccount name.'
+            raise bad_request(why)
         uid = found["metadata"]["uid"]
         if (wanted := reference.get("uid", "")) and wanted != uid:
             why = f"the UID in the bound object reference ({wanted}) does not match the UID in record. "
             raise conflict("", kind, name, why + "The object might have been deleted and then recreated")
-        if kind == "Pod" and found["spec"].get("serviceAccountName") != owner["name"]:
-            why = f'cannot bind token for serviceaccount "{owner["name"]}" to pod running with different serviceaccount name.'
-            raise bad_request(why)
         bound = [Bound(kind, name, uid)]
         node = found.get("spec", {}).get("nodeName", "") if kind == "Pod" else ""
         if node:  # told even where the node is not there (any more)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from setpoint.api.machinery.status import StatusError, forbidden_object, not_found
+from setpoint.api.machinery.names import path_segment
+from setpoint.api.machinery.schema.reading import go_quoted as quoted
+from setpoint.api.machinery.status import StatusError, bad_request, forbidden_object, not_found
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.authorization.decision import Door, Rule
 from setpoint.apiserver.authorization.union import MASTERS
@@ -72,7 +74,8 @@ class EscalationCheck(BaseStep):
         if plural is not None and await self._may(user, "bind", plural, name, request.namespace):
             return
         if plural is None:
-            raise StatusError(500, "InternalError", f'unsupported role reference kind: "{kind}"', {})
+            raise StatusError(500, "", f"unsupported role reference kind: {quoted(kind)}")
+        _check_key(kind, request.namespace, name)
         rules = self._resolver.rules_of(request.namespace if kind == "Role" else "", name)
         if rules is None:
             raise not_found(GROUP, request.resource.plural, name)
@@ -83,7 +86,7 @@ class EscalationCheck(BaseStep):
         missing = missing_rights(held, rules)
         if not missing:
             return
-        who = f'user "{user.name}" (groups={quoted_list(user.groups)})'
+        who = f"user {quoted(user.name)} (groups={quoted_list(user.groups)})"
         why = f"{who} is attempting to grant RBAC permissions not currently held:\n{described(missing)}"
         if errors:
             why += f"; resolution errors: [{errors[0] if len(errors) == 1 else '[' + ', '.join(errors) + ']'}]"
@@ -96,8 +99,19 @@ class EscalationCheck(BaseStep):
         return bool((await self._authorizer.decide(user, asked)).allowed)
 
 
+def _check_key(kind: str, namespace: str, name: str) -> None:
+    """What the store says of a name that no role can have. Source: `registry/generic/registry/store.go` NamespaceKeyFunc."""
+    if kind == "Role" and not namespace:
+        raise bad_request("Namespace parameter required.")
+    if not name:
+        raise bad_request("Name parameter required.")
+    if complaints := path_segment(name):
+        raise bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(complaints)}")
+
+
 def _refused(request: AdmissionRequest, obj: Mapping[str, Any], why: str) -> StatusError:
-    name = obj["metadata"].get("name") or request.name
+    """A name that the server makes up is not made yet."""
+    name = "" if request.generated_name else obj["metadata"].get("name") or request.name
     return forbidden_object(request.resource.group, request.resource.plural, name, why)
 
 

@@ -6,10 +6,8 @@ Source: Kubernetes `registry/authentication`, `registry/authorization`, `pkg/api
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
-from setpoint.api.machinery import selectors
 from setpoint.api.machinery.status import FieldError, bad_request, invalid_object
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver import answers, ownership
@@ -21,6 +19,7 @@ from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Response
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.registry.authorization import reviews as validation
+from setpoint.registry.authorization.supposed import Supposed, supposed
 from setpoint.registry.strategy import Object
 
 _RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
@@ -45,21 +44,10 @@ async def subject_access(call: Call) -> Response:
     """SubjectAccessReview and LocalSubjectAccessReview answer whether someone else may."""
     review = read_review(call)
     spec = review.get("spec") or {}
-    if call.resource.namespaced:
-        _fill_namespace(call, review)
-        errors = validation.local_errors(review)
-    else:
-        errors = validation.subject_errors(review)
+    errors = (validation.local_errors if call.resource.namespaced else validation.subject_errors)(review)
     extra = {name.lower(): tuple(values or ()) for name, values in (spec.get("extra") or {}).items()}
     user = UserInfo(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
     return await _answer(call, review, user, errors)
-
-
-def _fill_namespace(call: Call, review: Object) -> None:
-    metadata = review.get("metadata") or {}
-    if (metadata.get("namespace") or call.info.namespace) != call.info.namespace:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    review["metadata"] = {**metadata, "namespace": call.info.namespace}
 
 
 async def self_rules(call: Call) -> Response:
@@ -91,28 +79,40 @@ def read_review(call: Call) -> Object:
     media = body_type(call.request)
     review, warnings = call.bodies.decode(call.request.body, media, call.resource, call.version, options.validation)
     call.warnings += warnings
+    _set_namespace(call, review)
     node, manager = call.bodies.node(call.resource, call.version), manager_of(options, call.request)
     ownership.of_body(call, review, node, api_version(call.resource, call.version), manager)
     return review
 
 
+def _set_namespace(call: Call, review: Object) -> None:
+    """The namespace is the path's: what a body says must agree, or is dropped where there is none."""
+    metadata, namespace = review.get("metadata") or {}, call.info.namespace
+    if namespace and (metadata.get("namespace") or namespace) != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    if namespace or "namespace" in metadata:
+        kept = {field: value for field, value in metadata.items() if field != "namespace"}
+        review["metadata"] = {**kept, "namespace": namespace} if namespace else kept
+
+
 async def _answer(call: Call, review: Object, user: UserInfo, errors: list[FieldError]) -> Response:
     if errors:
         raise invalid_object(call.resource.group, "", "", errors)
-    authorizer = call.pipeline.authorizer
-    decision = await authorizer.decide(user, _asked(review["spec"])) if authorizer is not None else ALLOWED
+    authorizer, spec = call.pipeline.authorizer, review["spec"]
+    selected = supposed(spec.get("resourceAttributes") or {})
+    decision = await authorizer.decide(user, _asked(spec, selected)) if authorizer is not None else ALLOWED
     status: dict[str, Any] = {"allowed": bool(decision.allowed)}
     if decision.allowed is False:
         status["denied"] = True
     if decision.reason:
         status["reason"] = decision.reason
-    if decision.error:
-        status["evaluationError"] = decision.error
+    if errors_met := "; ".join(filter(None, (decision.error, selected.complaint))):
+        status["evaluationError"] = errors_met
     review["status"] = status
     return answers.value_answer(call, review, 201)
 
 
-def _asked(spec: Object) -> RequestInfo:
+def _asked(spec: Object, selected: Supposed) -> RequestInfo:
     """The request that a review asks about."""
     other = spec.get("nonResourceAttributes")
     if other is not None:
@@ -128,34 +128,6 @@ def _asked(spec: Object) -> RequestInfo:
         resource=attributes.get("resource") or "",
         name=attributes.get("name") or "",
         subresource=attributes.get("subresource") or "",
-        fields=_fields(attributes.get("fieldSelector")),
-        labels=_labels(attributes.get("labelSelector")),
+        fields=selected.fields,
+        labels=selected.labels,
     )
-
-
-def _fields(selector: Mapping[str, Any] | None) -> selectors.FieldSelector | None:
-    """The field selector that a review supposes; operators that no field selector has are left out, as they narrow nothing."""
-    if selector is None:
-        return None
-    with suppress(selectors.SelectorError):
-        if text := selector.get("rawSelector"):
-            return selectors.parse_fields(text)
-        return selectors.FieldSelector(tuple(_field_terms(selector.get("requirements") or ())))
-    return None
-
-
-def _field_terms(requirements: Iterable[Mapping[str, Any]]) -> Iterable[selectors.FieldRequirement]:
-    for requirement in requirements:
-        operator, values = requirement.get("operator"), requirement.get("values") or ()
-        if operator in ("In", "NotIn") and len(values) == 1:
-            yield selectors.FieldRequirement(requirement.get("key") or "", next(iter(values)), operator == "In")
-
-
-def _labels(selector: Mapping[str, Any] | None) -> selectors.LabelSelector | None:
-    if selector is None:
-        return None
-    with suppress(selectors.SelectorError):
-        if text := selector.get("rawSelector"):
-            return selectors.parse_labels(text)
-        return selectors.from_object({"matchExpressions": selector.get("requirements") or ()})
-    return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from setpoint.api.machinery.status import bad_request
 from setpoint.apiserver import answers
-from setpoint.apiserver.authentication import Authentication
+from setpoint.apiserver.authentication import Authentication, bearer_token
 from setpoint.apiserver.authentication.rejected import Rejected
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.handlers.reviews import read_review
@@ -31,11 +31,13 @@ class TokenReviews:
             raise bad_request("token is required for TokenReview in authentication")
         status: dict[str, Any] = {"user": {}, **(review.get("status") or {})}
         status.pop("authenticated", None)
+        token = bearer_token(f"Bearer {token}")  # it is tried as the header of a request would be
         try:
             audiences = spec.get("audiences") or [self._audience]
             user, meant = await self._authentication.review(token, audiences, self._audience)
             status |= {"authenticated": True, "user": user.as_json(), "audiences": meant}
         except Rejected as reason:
-            status["error"] = str(reason)
+            if text := str(reason):
+                status["error"] = text
         review["status"] = status
         return answers.value_answer(call, review, 201)

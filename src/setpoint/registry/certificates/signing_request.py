@@ -6,10 +6,11 @@ Who asks is what authentication found, whatever the body says. Source: `pkg/regi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from setpoint.api.machinery import names
+from setpoint.api.machinery.schema.reading import go_quoted
 from setpoint.api.machinery.status import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
 from setpoint.kit.clock import rfc3339
 from setpoint.registry.certificates.conditions import VERDICTS, Leniency, count_of, of_type, validate_conditions
@@ -45,6 +46,7 @@ _USAGES = (
 )
 _LEGACY_SIGNER = "kubernetes.io/legacy-unknown"
 _SHORTEST = 600  # seconds
+_LONGEST_SIGNER = 253 + 1 + 253 + 1 + 63  # a domain, a slash, and what may stand beside a label
 _IDENTITY = ("username", "uid", "groups", "extra")
 
 
@@ -122,13 +124,19 @@ def _signer(path: str, name: str, leniency: Leniency) -> Errors:
         return [invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")]
     errors: Errors = [too_long(path, 253)] if len(domain) > 253 else []
     labels = domain.split(".")
-    for label in labels:
-        errors += [invalid(path, domain, f'validating label "{label}": {text}') for text in names.dns_label(label)]
+    errors += _first_bad_label(path, domain, labels, names.dns_label)
     if len(labels) < 2:
         errors.append(invalid(path, domain, "should be a domain with at least two segments separated by dots"))
-    for label in rest.split("."):
-        errors += [invalid(path, rest, f'validating label "{label}": {text}') for text in names.dns_subdomain(label)]
-    return errors
+    errors += _first_bad_label(path, rest, rest.split("."), names.dns_subdomain)
+    return [*errors, too_long(path, _LONGEST_SIGNER)] if len(name) > _LONGEST_SIGNER else errors
+
+
+def _first_bad_label(path: str, part: str, labels: Iterable[str], check: Callable[[str], list[str]]) -> Errors:
+    """More than one bad label would be told in nearly the same words."""
+    for label in labels:
+        if complaints := check(label):
+            return [invalid(path, part, f"validating label {go_quoted(label)}: {text}") for text in complaints]
+    return []
 
 
 def _leniency(old: Object) -> Leniency:

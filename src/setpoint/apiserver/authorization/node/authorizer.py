@@ -117,14 +117,14 @@ class NodeAuthorizer:
             for following in self._followings:
                 following.catch_up()
 
-    def _read(self, node: str, info: RequestInfo) -> Decision:
+    def _read(self, node: str, info: RequestInfo, kind: str = "") -> Decision:
         if info.verb not in ("get", "list", "watch"):
             return Decision(None, "can only read resources of this type")
         if info.subresource:
             return Decision(None, "cannot read subresource")
         if not info.namespace:
             return Decision(None, "can only read namespaced object of this type")
-        return self._related(node, info.resource, info)
+        return self._related(node, kind or info.resource, info)
 
     def _get(self, node: str, info: RequestInfo, kind: str = "") -> Decision:
         if info.verb != "get":
@@ -136,17 +136,17 @@ class NodeAuthorizer:
     def _claim(self, node: str, info: RequestInfo) -> Decision:
         if info.subresource != "status":
             return self._get(node, info, "claims")
-        if info.verb not in ("get", "update", "patch"):
+        if info.verb not in ("update", "patch"):
             return Decision(None, "can only get/update/patch this type")
         return self._related(node, "claims", info)
 
     def _account(self, node: str, info: RequestInfo) -> Decision:
         if info.verb == "get" and not info.subresource:
-            return self._get(node, info, "accounts")
+            return self._read(node, info, "accounts")
         if info.verb != "create" or not info.name:
             return Decision(None, "can only create tokens for individual service accounts")
         if info.subresource != "token":
-            return Decision(None, "can only create token subresource of service account")
+            return Decision(None, "can only create token subresource of serviceaccount")
         return self._related(node, "accounts", info)
 
     def _pod(self, node: str, info: RequestInfo) -> Decision:

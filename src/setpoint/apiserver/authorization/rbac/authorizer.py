@@ -56,7 +56,7 @@ class RBAC:
         rules, missing = self.held(user, namespace)
         resources = [rule for rule in rules if rule.get("resources")]
         paths = [rule for rule in rules if rule.get("nonResourceURLs")]
-        return Rules(resources, paths, bool(missing), union.aggregate(missing))
+        return Rules(resources, paths, error=union.aggregate(missing))
 
     def held(self, user: UserInfo, namespace: str, resource: str = "") -> tuple[list[Rule], list[str]]:
         """The rules of all roles that a user is bound to, and what is said of roles that are not there."""

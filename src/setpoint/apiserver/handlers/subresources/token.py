@@ -20,6 +20,9 @@ _DEFINITION = "io.k8s.api.authentication.v1.TokenRequest"
 class Issuer(Protocol):
     """Fills `status` of a TokenRequest for a service account; raises StatusError 422 for one that asks for too much."""
 
+    def check_name(self, metadata: Object, namespace: str, name: str) -> None:
+        """Raises StatusError where a request's metadata names another account than its path."""
+
     async def issue(self, account: Object, request: Object, *, dry_run: bool) -> Object: ...
 
 
@@ -29,10 +32,11 @@ async def handle(call: Call) -> Response:
     media = body_type(call.request)
     request, warnings = call.bodies.decode_as(call.request.body, media, _DEFINITION, "TokenRequest", _VERSION, options.validation)
     call.warnings += warnings
-    account = call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
     issuer = call.pipeline.issuer
     if issuer is None:
         raise StatusError(501, "", "this server issues no tokens")
+    issuer.check_name(request.get("metadata") or {}, call.info.namespace, call.info.name)
+    account = call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
     spec = request.setdefault("spec", {})
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = _DEFAULT_SECONDS
