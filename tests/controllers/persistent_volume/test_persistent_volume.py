@@ -82,7 +82,7 @@ async def test_a_claim_loses_its_volume_that_a_bound_one_cannot_lose_by_deletion
     assert (await storage.get(f"{VOLUMES}/fits"))["metadata"]["deletionTimestamp"]
     await storage.merge(f"{VOLUMES}/fits", {"metadata": {"finalizers": None}})
     await storage.clock.advance(1)
-    assert await phases(storage, CLAIMS) == {"c": "Lost"}
+    assert (await storage.get(f"{CLAIMS}/c"))["status"] == {"phase": "Lost"}
 
 
 async def test_a_claim_stays_while_a_pod_on_a_node_uses_it(storage: Any) -> None:
@@ -122,3 +122,38 @@ async def test_a_volume_of_a_provisioner_of_others_is_left_to_it(storage: Any) -
     await storage.call("DELETE", f"{CLAIMS}/a")
     await storage.clock.advance(2)
     assert (await storage.get(f"{VOLUMES}/theirs"))["status"]["phase"] == "Released"
+
+
+async def test_the_fewest_access_modes_come_before_the_smallest_size(storage: Any) -> None:
+    await volume(storage, "shared", "2Gi", accessModes=["ReadWriteOnce", "ReadOnlyMany"])
+    await claim(storage, "c", "2Gi")
+    await storage.clock.advance(1)
+    assert (await storage.get(f"{CLAIMS}/c"))["spec"]["volumeName"] == "fits"
+
+
+async def test_a_claim_that_names_no_class_gets_the_default_that_comes_later(storage: Any) -> None:
+    await claim(storage, "c", "2Gi", storageClassName=None)
+    await storage.clock.advance(1)
+    metadata = {"name": "later", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+    waits = {"provisioner": "example.com/x", "volumeBindingMode": "WaitForFirstConsumer"}
+    await storage.call("POST", "/apis/storage.k8s.io/v1/storageclasses", {"metadata": metadata, **waits})
+    await storage.clock.advance(1)
+    assert (await storage.get(f"{CLAIMS}/c"))["spec"]["storageClassName"] == "later"
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    spec = {"containers": [{"name": "c", "image": "i"}], "volumes": volumes}
+    await storage.call("POST", "/api/v1/namespaces/ns/pods", {"metadata": {"name": "p"}, "spec": spec})
+    await storage.clock.advance(1)
+    events = (await storage.call("GET", "/api/v1/namespaces/ns/events"))["items"]
+    assert {each["reason"]: each["message"] for each in events} == {
+        "FailedBinding": "no persistent volumes available for this claim and no storage class is set",
+        "WaitForFirstConsumer": "waiting for first consumer to be created before binding",
+        "WaitForPodScheduled": "waiting for pod p to be scheduled",
+    }
+
+
+async def test_a_claim_that_names_a_volume_of_another_is_told(storage: Any) -> None:
+    await volume(storage, "taken", "20Gi", claimRef={"namespace": "ns", "name": "other"})
+    await claim(storage, "c", "2Gi", volumeName="taken")
+    await storage.clock.advance(1)
+    (event,) = (await storage.call("GET", "/api/v1/namespaces/ns/events"))["items"]
+    assert (event["reason"], event["message"]) == ("FailedBinding", 'volume "taken" already bound to a different claim.')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from setpoint.api.types.core_v1 import (
     PERSISTENTVOLUMES,
     PersistentVolume,
     PersistentVolumeClaim,
+    Pod,
 )
 from setpoint.api.types.storage_v1 import StorageClass
 from setpoint.client.client import ClientProtocol
@@ -34,21 +35,30 @@ _LOST = "Bound claim has lost {}. Data on the volume is lost!"
 
 
 class Observed(Struct, frozen=True):
-    """A claim, all volumes, and the claim's class (None: there is no such class)."""
+    """A claim, all volumes, and the claim's class (None: there is no such class).
+
+    `default_class` is the one for claims that name none, empty for none; `pods` are those that have the claim and no node.
+    """
 
     claim: PersistentVolumeClaim
     volumes: Sequence[PersistentVolume]
     storage_class: StorageClass | None
+    default_class: str = ""
+    pods: Sequence[str] = ()
 
 
 class Plan(Struct, frozen=True):
-    """Bind to `volume`, or set the phase; `event` is (type, reason, message); `provisioner` is asked for a volume."""
+    """Bind to `volume`, or set the phase; `event` is (type, reason, message); `provisioner` is asked for a volume.
+
+    `assign` is the class to give the claim, before anything else is done.
+    """
 
     claim: PersistentVolumeClaim
     volume: PersistentVolume | None = None
     phase: str = ""
     event: tuple[str, str, str] | None = None
     provisioner: str = ""
+    assign: str = ""
 
 
 def diff(observed: Observed) -> Plan | None:
@@ -85,7 +95,6 @@ def _is_settled(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
         and volume.status.phase == "Bound"
         and status.phase == "Bound"
         and set(status.access_modes) == set(volume.spec.access_modes)
-        and dict(status.capacity or {}) == dict(volume.spec.capacity or {})
     )
 
 
@@ -100,7 +109,10 @@ def _named(observed: Observed) -> Plan | None:
     if volume is None:
         return _pending(claim)
     if volume.spec.claim_ref is not None:
-        return Plan(claim, volume) if matching.is_for(volume, claim) else _pending(claim)
+        if matching.is_for(volume, claim):
+            return Plan(claim, volume)
+        told = f'volume "{volume.metadata.name}" already bound to a different claim.'
+        return Plan(claim, phase="Pending", event=("Warning", "FailedBinding", told))
     why = matching.mismatch(volume, claim)
     if not why:
         return Plan(claim, volume)
@@ -118,9 +130,10 @@ def _unbound(observed: Observed) -> Plan:
     volume = matching.find(claim, observed.volumes, reserved_only=waits)
     if volume is not None:
         return Plan(claim, volume)
+    if observed.default_class and not matching.has_class(claim):
+        return Plan(claim, assign=observed.default_class)
     if waits and SELECTED_NODE not in (claim.metadata.annotations or {}):
-        message = "waiting for first consumer to be created before binding"
-        return Plan(claim, phase="Pending", event=("Normal", "WaitForFirstConsumer", message))
+        return Plan(claim, phase="Pending", event=_waits(observed.pods))
     name = matching.class_of(claim)
     if not name:
         message = "no persistent volumes available for this claim and no storage class is set"
@@ -136,27 +149,50 @@ def _unbound(observed: Observed) -> Plan:
     return Plan(claim, phase="Pending", event=event, provisioner=provisioner)
 
 
-class ClaimReconciler:
-    """Keys are claims."""
+def _waits(pods: Sequence[str]) -> tuple[str, str, str]:
+    """The event of a claim that is bound when its pod has a node."""
+    if not pods:
+        return "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding"
+    names = f"pods {','.join(pods)}" if len(pods) > 1 else f"pod {pods[0]}"
+    return "Normal", "WaitForPodScheduled", f"waiting for {names} to be scheduled"
 
-    def __init__(self, client: ClientProtocol, known: VolumeInformers, recorder: EventRecorder) -> None:
+
+class ClaimReconciler:
+    """Keys are claims. `pods` gives the pods of a claim by its key."""
+
+    def __init__(
+        self,
+        client: ClientProtocol,
+        known: VolumeInformers,
+        recorder: EventRecorder,
+        pods: Callable[[str], Sequence[Pod]],
+    ) -> None:
         self._client = client
         self._known = known
         self._recorder = recorder
+        self._pods = pods
 
     def observe(self, key: str) -> Observed | None:
         claim = self._known.claims.store.get(key)
-        return None if claim is None else Observed(claim, self._known.volumes.store.list(), self._known.class_of(claim))
+        if claim is None:
+            return None
+        default = "" if claim.spec.volume_name or matching.has_class(claim) else self._known.default_class()
+        pods = [pod.metadata.name for pod in self._pods(key) if not pod.spec.node_name] if not claim.spec.volume_name else []
+        return Observed(claim, self._known.volumes.store.list(), self._known.class_of(claim), default, pods)
 
     def diff(self, observed: Observed) -> Plan | None:
         return diff(observed)
 
     async def act(self, plan: Plan) -> Result | None:
         claim = plan.claim
+        if plan.assign:
+            await self._patch_claim(claim, {"spec": {"storageClassName": plan.assign}})
+            return None
         if plan.volume is not None:
             await self._bind(claim, plan.volume)
-        elif plan.phase != claim.status.phase:
-            await self._patch_claim(claim, {"status": {"phase": plan.phase}}, subresource="status")
+        elif plan.phase != claim.status.phase or claim.status.capacity or claim.status.access_modes:
+            nothing = dict.fromkeys(("accessModes", "capacity", "currentVolumeAttributesClassName"))
+            await self._patch_claim(claim, {"status": {"phase": plan.phase, **nothing}}, subresource="status")
         if plan.provisioner and STORAGE_PROVISIONER[1] not in (claim.metadata.annotations or {}):
             annotations = dict.fromkeys(STORAGE_PROVISIONER, plan.provisioner)
             await self._patch_claim(claim, {"metadata": {"annotations": annotations}})
@@ -176,9 +212,10 @@ class ClaimReconciler:
         if claim_patch is not None:
             await self._patch_claim(claim, claim_patch)
         status: dict[str, Any] = {"phase": "Bound", "accessModes": list(volume.spec.access_modes)}
-        status["capacity"] = dict(volume.spec.capacity or {})
-        if volume.spec.volume_attributes_class_name:
-            status["currentVolumeAttributesClassName"] = volume.spec.volume_attributes_class_name
+        if claim.status.phase != "Bound":  # later it may rightly differ from the volume's: a file system grows after its device
+            status["capacity"] = dict(volume.spec.capacity or {})
+            if volume.spec.volume_attributes_class_name:
+                status["currentVolumeAttributesClassName"] = volume.spec.volume_attributes_class_name
         await self._patch_claim(claim, {"status": status}, subresource="status")
 
     async def _patch_claim(self, claim: PersistentVolumeClaim, body: dict[str, Any], *, subresource: str = "") -> None:

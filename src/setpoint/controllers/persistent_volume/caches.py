@@ -13,6 +13,8 @@ from setpoint.client.factory import InformerFactory
 from setpoint.client.informer import Informer
 from setpoint.controllers.persistent_volume.matching import class_of
 
+_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+
 
 class VolumeInformers(Struct, frozen=True):
     """Their informers."""
@@ -26,6 +28,18 @@ class VolumeInformers(Struct, frozen=True):
 
     def class_of(self, claim: PersistentVolumeClaim) -> StorageClass | None:
         return self.classes.store.get(class_of(claim))
+
+    def default_class(self) -> str:
+        """The newest of those that are marked as the default, by name among those of one second; empty if none is."""
+        marked = [each for each in self.classes.store.list() if is_default(each)]
+        marked.sort(key=lambda each: each.metadata.name)
+        marked.sort(key=lambda each: each.metadata.creation_timestamp or "", reverse=True)
+        return marked[0].metadata.name if marked else ""
+
+
+def is_default(found: StorageClass) -> bool:
+    annotations = found.metadata.annotations or {}
+    return any(annotations.get(name) == "true" for name in _DEFAULT)
 
 
 def volume_informers(informers: InformerFactory) -> VolumeInformers:

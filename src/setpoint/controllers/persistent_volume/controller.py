@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from setpoint.api.types.core_v1 import (
     PERSISTENTVOLUMECLAIMS,
     PERSISTENTVOLUMES,
@@ -12,10 +14,11 @@ from setpoint.api.types.core_v1 import (
 )
 from setpoint.api.types.storage_v1 import StorageClass
 from setpoint.client.controller import Controller
+from setpoint.client.informer import any_of
 from setpoint.client.objects import key, key_of
 from setpoint.controllers.component import Context, Several
 from setpoint.controllers.persistent_volume import binding, volumes
-from setpoint.controllers.persistent_volume.caches import volume_informers
+from setpoint.controllers.persistent_volume.caches import is_default, volume_informers
 from setpoint.controllers.persistent_volume.matching import class_of
 from setpoint.controllers.persistent_volume.protection import (
     BY_CLAIM,
@@ -34,57 +37,78 @@ VOLUME_PROTECTION = "persistentvolume-protection-controller"
 _RECORDER = "persistentvolume-controller"
 
 
-def new(context: Context) -> Several:
-    """The binder: one queue of claims, one of volumes, a worker each."""
-    known = volume_informers(context.informers)
-    recorder = context.recorder(_RECORDER)
-    claims: Controller[binding.Observed, binding.Plan] = Controller(
-        "claims",
-        binding.ClaimReconciler(context.client, known, recorder),
-        context.clock,
-        workers=1,
-        informers=known.all(),
-    )
-    bound: Controller[volumes.Observed, volumes.Plan] = Controller(
-        "volumes",
-        volumes.VolumeReconciler(context.client, known.volumes.store, known.claims.store, recorder),
-        context.clock,
-        workers=1,
-        informers=(known.claims, known.volumes),
-    )
+class _Binder:
+    """The two queues, and what puts keys into them."""
 
-    def waiting(name: str) -> None:
+    def __init__(self, context: Context) -> None:
+        known = self._known = volume_informers(context.informers)
+        self._pods = context.informers.of(PODS)
+        self._pods.add_index(BY_CLAIM, claims_of)
+        recorder = context.recorder(_RECORDER)
+        self.claims: Controller[binding.Observed, binding.Plan] = Controller(
+            "claims",
+            binding.ClaimReconciler(context.client, known, recorder, self._pods_of),
+            context.clock,
+            workers=1,
+            informers=(*known.all(), self._pods),
+        )
+        self.volumes: Controller[volumes.Observed, volumes.Plan] = Controller(
+            "volumes",
+            volumes.VolumeReconciler(context.client, known.volumes.store, known.claims.store, recorder),
+            context.clock,
+            workers=1,
+            informers=(known.claims, known.volumes),
+        )
+        known.claims.on_change(self._claim_changed)
+        known.volumes.on_change(self._volume_changed)
+        known.classes.on_change(self._class_changed)
+        self._pods.on_change(self._pod_changed)
+
+    def _pods_of(self, claim: str) -> Sequence[Pod]:
+        return self._pods.store.by_index(BY_CLAIM, claim)
+
+    def _wake(self, name: str) -> None:
         """Claims of a class that have no volume yet."""
-        for claim in known.claims.store.list():
+        for claim in self._known.claims.store.list():
             if claim.status.phase == "Pending" and class_of(claim) == name:
-                claims.enqueue(key_of(claim))
+                self.claims.enqueue(key_of(claim))
 
-    def claim_changed(_: str, old: PersistentVolumeClaim | None, changed: PersistentVolumeClaim | None) -> None:
+    def _claim_changed(self, _: str, old: PersistentVolumeClaim | None, changed: PersistentVolumeClaim | None) -> None:
         if changed is not None:
-            claims.enqueue(key_of(changed))
+            self.claims.enqueue(key_of(changed))
         for one in (old, changed):
             if one is not None and one.spec.volume_name:
-                bound.enqueue(one.spec.volume_name)
+                self.volumes.enqueue(one.spec.volume_name)
 
-    def volume_changed(_: str, old: PersistentVolume | None, changed: PersistentVolume | None) -> None:
-        volume = changed if changed is not None else old
-        if volume is None:
-            return
-        bound.enqueue(volume.metadata.name)
+    def _volume_changed(self, _: str, old: PersistentVolume | None, changed: PersistentVolume | None) -> None:
+        volume = any_of(old, changed)
+        self.volumes.enqueue(volume.metadata.name)
         ref = volume.spec.claim_ref
         if ref is not None:
-            claims.enqueue(key(ref.namespace, ref.name))
+            self.claims.enqueue(key(ref.namespace, ref.name))
         elif changed is not None and changed.status.phase == "Available":
-            waiting(class_of(changed))
+            self._wake(class_of(changed))
 
-    def class_changed(_: str, __: StorageClass | None, changed: StorageClass | None) -> None:
+    def _class_changed(self, _: str, __: StorageClass | None, changed: StorageClass | None) -> None:
         if changed is not None:
-            waiting(changed.metadata.name)
+            self._wake(changed.metadata.name)
+            if is_default(changed):
+                self._wake("")
 
-    known.claims.on_change(claim_changed)
-    known.volumes.on_change(volume_changed)
-    known.classes.on_change(class_changed)
-    return Several(NAME, (claims, bound))
+    def _pod_changed(self, _: str, old: Pod | None, pod: Pod | None) -> None:
+        """A claim may have waited for its first pod."""
+        if old is not None or pod is None or not pod.spec.volumes or pod.spec.node_name:
+            return
+        for name in claims_of(pod):
+            claim = self._known.claims.store.get(name)
+            if claim is not None and not claim.spec.volume_name:
+                self.claims.enqueue(name)
+
+
+def new(context: Context) -> Several:
+    """The binder: one queue of claims, one of volumes, a worker each."""
+    binder = _Binder(context)
+    return Several(NAME, (binder.claims, binder.volumes))
 
 
 def new_claim_protection(context: Context) -> Controller[Protected, Plan]:

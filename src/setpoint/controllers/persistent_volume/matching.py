@@ -22,6 +22,11 @@ def class_of(obj: PersistentVolume | PersistentVolumeClaim) -> str:
     return annotation if annotation is not None else obj.spec.storage_class_name or ""
 
 
+def has_class(claim: PersistentVolumeClaim) -> bool:
+    """Whether the claim says anything of its class, be it that it wants none."""
+    return BETA_CLASS in (claim.metadata.annotations or {}) or claim.spec.storage_class_name is not None
+
+
 def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     """Whether the volume is reserved for this claim, or bound to it."""
     ref = volume.spec.claim_ref
@@ -51,21 +56,39 @@ def mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
 
 
 def find(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], *, reserved_only: bool) -> PersistentVolume | None:
-    """A volume reserved for the claim, else the smallest free one that suits it.
+    """A volume reserved for the claim, else the smallest free one that suits it, among those of the fewest access modes.
 
     `reserved_only`: the class waits for a pod, so that nothing is chosen yet.
     """
+    wanted = set(claim.spec.access_modes)
+    by_modes: dict[tuple[str, ...], list[PersistentVolume]] = {}
+    for volume in sorted(volumes, key=lambda one: one.metadata.name):
+        if wanted <= set(volume.spec.access_modes):
+            by_modes.setdefault(tuple(sorted(set(volume.spec.access_modes))), []).append(volume)
+    for modes in sorted(by_modes, key=lambda modes: (len(modes), modes)):
+        if (found := _among(claim, by_modes[modes], reserved_only=reserved_only)) is not None:
+            return found
+    return None
+
+
+def _among(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], *, reserved_only: bool) -> PersistentVolume | None:
+    """As `FindMatchingVolume`: who reserves a volume has chosen its class and attributes himself."""
     best: PersistentVolume | None = None
     selector = None if claim.spec.selector is None else selector_of(claim.spec.selector)
-    for volume in sorted(volumes, key=lambda one: one.metadata.name):
-        if volume.metadata.deletion_timestamp or mismatch(volume, claim):
+    for volume in volumes:
+        if volume.metadata.deletion_timestamp or not _fits(volume, claim):
             continue
         if is_for(volume, claim):
             return volume
         if reserved_only or volume.spec.claim_ref is not None or volume.status.phase != "Available":
             continue
-        if selector is not None and not matches(selector, volume):
+        if mismatch(volume, claim) or (selector is not None and not matches(selector, volume)):
             continue
         if best is None or _size(volume.spec.capacity) < _size(best.spec.capacity):
             best = volume
     return best
+
+
+def _fits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    large = _size(volume.spec.capacity) >= _size(claim.spec.resources.requests)
+    return large and (volume.spec.volume_mode or "Filesystem") == (claim.spec.volume_mode or "Filesystem")

@@ -50,6 +50,8 @@ def diff(observed: Observed) -> Plan | None:
         return _phase(volume, "Bound")
     if not claim.spec.volume_name:
         return None  # the claim's turn
+    if _PROVISIONED_BY in (volume.metadata.annotations or {}) and volume.spec.persistent_volume_reclaim_policy == "Delete":
+        return _released(volume)  # it was made for a claim that took another
     return Plan(volume, "Available", unbind=True)
 
 
@@ -60,7 +62,10 @@ def _phase(volume: PersistentVolume, phase: str) -> Plan | None:
 def _released(volume: PersistentVolume) -> Plan | None:
     if volume.status.phase not in {"Released", "Failed"}:
         return Plan(volume, "Released")
-    if volume.spec.persistent_volume_reclaim_policy != "Delete" or volume.metadata.deletion_timestamp:
+    policy = volume.spec.persistent_volume_reclaim_policy
+    if policy == "Recycle" and volume.spec.host_path is None and volume.spec.nfs is None:
+        return _failed(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!")
+    if policy != "Delete" or volume.metadata.deletion_timestamp:
         return None
     if volume.spec.csi is not None or _of_others(volume) or volume.status.phase == "Failed":
         return None  # its provisioner deletes it; what failed once is tried again when it changes
@@ -73,7 +78,11 @@ def _released(volume: PersistentVolume) -> Plan | None:
         if path
         else f'error getting deleter volume plugin for volume "{name}": no deletable volume plugin matched'
     )
-    return Plan(volume, "Failed", message=why, event=("VolumeFailedDelete", why))
+    return _failed(volume, "VolumeFailedDelete", why)
+
+
+def _failed(volume: PersistentVolume, reason: str, why: str) -> Plan | None:
+    return None if volume.status.phase == "Failed" else Plan(volume, "Failed", message=why, event=(reason, why))
 
 
 def _of_others(volume: PersistentVolume) -> bool:
@@ -137,4 +146,4 @@ def _unbound(volume: PersistentVolume) -> dict[str, Any]:
     if BOUND_BY_CONTROLLER in (volume.metadata.annotations or {}):
         metadata["annotations"] = {BOUND_BY_CONTROLLER: None}
         return {"metadata": metadata, "spec": {"claimRef": None}}
-    return {"metadata": metadata, "spec": {"claimRef": {"uid": None, "resourceVersion": None}}}
+    return {"metadata": metadata, "spec": {"claimRef": {"uid": None}}}
