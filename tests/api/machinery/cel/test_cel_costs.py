@@ -51,6 +51,9 @@ SELF = declare(SCHEMA)
         ("size(self.list.filter(e, e%2 == 0)) == 3", 68),
         ("self.map.all(k, self.map[k] > 0)", 17),
         ("self.list + [4, 5] == [1]", 4),
+        ("self.list.reverse().size()", 22),
+        ("self.list.sort().size()", 142),
+        ("self.few.distinct().size()", 16),
         ("self.?short.orValue('v') == 'ab'", 3),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from setpoint.api.machinery.cel.running_cost import CHARACTER, LONGEST_FORMAT, PATTERN
+from setpoint.api.machinery.cel.running_cost import CHARACTER, LIST, LONGEST_FORMAT, PATTERN
 from setpoint.api.machinery.cel.spans import MAX, ONE, Span, fixed
 from setpoint.api.machinery.cel.syntax import Call, Expr, Literal
 
@@ -183,6 +183,39 @@ def _contains_address(sizes: Sizes, node: Call) -> Estimated:
     return Estimated(cost)
 
 
+def _allocating(factor: float, size: Span) -> Estimated:
+    """A call that makes a list of this size."""
+    return Estimated(size.times(factor) + ONE + fixed(LIST), size)
+
+
+def _number(node: Expr, other: int) -> int:
+    known = isinstance(node, Literal) and isinstance(node.value, int) and node.value >= 0
+    return node.value if known and isinstance(node, Literal) else other
+
+
+def _slice(sizes: Sizes, node: Call) -> Estimated:
+    start, end = node.args
+    most = _number(end, sizes.known_size(_subject(node)).max)
+    return _allocating(1, fixed((most - _number(start, 0)) % (MAX + 1)))
+
+
+def _flatten(sizes: Sizes, node: Call) -> Estimated:
+    depth = _number(node.args[0], MAX) if node.args else 1
+    return _allocating(depth, sizes.known_size(_subject(node)))
+
+
+def _squared(factor: float) -> Estimate:
+    """Every item of the list that decides (the last: sortBy has the keys there) meets every other."""
+
+    def estimate(sizes: Sizes, node: Call) -> Estimated:
+        size = sizes.known_size(node.args[-1] if node.args else _subject(node))
+        return _allocating(factor, size * size)
+
+    return estimate
+
+
+_ORDERED_LISTS = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+
 #: by overload, else by function
 CALLS: dict[str, Estimate] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _over_list),
@@ -213,4 +246,14 @@ CALLS: dict[str, Estimate] = {
     **dict.fromkeys(("sets.contains", "sets.intersects"), _sets(1)),
     "sets.equivalent": _sets(2),
     **dict.fromkeys(("containsIP", "containsCIDR"), _contains_address),
+    "list_slice": _slice,
+    "lists_range": lambda _, node: _allocating(1, fixed(_number(node.args[0], MAX))),
+    "list_reverse": lambda sizes, node: _allocating(1, sizes.known_size(_subject(node))),
+    **dict.fromkeys(("list_flatten", "list_flatten_int"), _flatten),
+    "list_distinct": _squared(2),
+    **{
+        f"list_{kind}_{name}": _squared(2 + CHARACTER if kind in {"string", "bytes"} else 2)
+        for kind in _ORDERED_LISTS
+        for name in ("sort", "sortByAssociatedKeys")
+    },
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from setpoint.api.machinery.cel.declarations import Overload, functions
+from setpoint.api.machinery.cel.declarations import ONLY_IN_PATCHES, Overload, functions
 from setpoint.api.machinery.cel.source import CompileError, Issue
 from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Message, Select
 from setpoint.api.machinery.cel.tokens import RESERVED
@@ -177,7 +177,7 @@ class Checker:
     def _call(self, node: Call) -> Type:
         if node.target is not None and (name := _qualified(node.target)):
             full = f"{name}.{node.function}"
-            if full in functions():
+            if full in functions() and (full != ONLY_IN_PATCHES or self._messages is not None):
                 node.function, node.target = full, None
         args = [self.visit(node.target)] if node.target is not None else []
         self._mixing += node.function == "format"

@@ -2,7 +2,8 @@
 
 A line is `function overload (parameters)result`; a name that starts with a dot is a method, whose first parameter is what stands
 before the dot. One capital letter is a type parameter. Sources: the CEL specification's list of standard definitions, cel-go's
-`ext` package (strings, sets, two-variable comprehensions, optional values) and Kubernetes' `apiserver/pkg/cel/library`.
+`ext` package (version 2 of strings, version 3 of lists, sets, two-variable comprehensions, optional values) and Kubernetes'
+`apiserver/pkg/cel/library`.
 """
 
 from __future__ import annotations
@@ -155,11 +156,16 @@ optional.unwrap optional_unwrap (list(optional(A)))list(A)
 .join list_join (list(string))string
 .join list_join_string (list(string), string)string
 .format string_format (string, list(dyn))string
-.reverse string_reverse (string)string
 strings.quote strings_quote (string)string
 sets.contains list_sets_contains_list (list(A), list(A))bool
 sets.equivalent list_sets_equivalent_list (list(A), list(A))bool
 sets.intersects list_sets_intersects_list (list(A), list(A))bool
+.slice list_slice (list(A), int, int)list(A)
+.flatten list_flatten (list(list(A)))list(A)
+.flatten list_flatten_int (list(dyn), int)list(dyn)
+lists.range lists_range (int)list(int)
+.reverse list_reverse (list(A))list(A)
+.distinct list_distinct (list(A))list(A)
 """
 
 _KUBERNETES = """
@@ -239,6 +245,9 @@ format.named format_named (string)optional(kubernetes.NamedFormat)
 jsonpatch.escapeKey string_jsonpatch_escapeKey_string (string)string
 """
 
+#: Kubernetes declares it where admission policies make patches, nowhere else
+ONLY_IN_PATCHES = "jsonpatch.escapeKey"
+
 _generic = re.compile(r"\b[AB]\b")
 
 FORMATS = (
@@ -263,6 +272,8 @@ def _generated() -> list[str]:
     for kind in ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"):
         lines.append(f".isSorted list_{kind}_is_sorted_bool (list({kind}))bool")
         lines += [f".{name} list_{kind}_{name}_{kind} (list({kind})){kind}" for name in ("min", "max")]
+        lines.append(f".sort list_{kind}_sort (list({kind}))list({kind})")
+        lines.append(f".@sortByAssociatedKeys list_{kind}_sortByAssociatedKeys (list(A), list({kind}))list(A)")
     lines += [f"format.{name} format_{name} ()kubernetes.NamedFormat" for name in FORMATS]
     return lines
 

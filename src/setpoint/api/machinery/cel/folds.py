@@ -1,4 +1,4 @@
-"""The macros over ranges, and `cel.bind`, as functions of a frame.
+"""The macros over ranges, and bindings, as functions of a frame.
 
 cel-go turns each into a loop with an accumulator; the steps of that loop are what a round costs here, though fewer are made.
 """

@@ -1,17 +1,19 @@
 """The macros: calls that the parser turns into something else before any type is looked at.
 
-`has`, the comprehensions with one variable and with two, `cel.bind`, `optMap` and `optFlatMap`. Source: the CEL specification and
-cel-go's `parser/macro.go`, `ext/comprehensions.go`, `ext/bindings.go` and `cel/library.go`, whose complaints these are.
+`has`, the comprehensions with one variable and with two, `sortBy`, `optMap` and `optFlatMap`; Kubernetes has no `cel.bind`.
+Source: the CEL specification and cel-go's `parser/macro.go`, `ext/comprehensions.go`, `ext/lists.go` and `cel/library.go`, whose
+complaints these are.
 """
 
 from __future__ import annotations
 
 from setpoint.api.machinery.cel.source import Issue
-from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, Select
+from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Select
 from setpoint.api.machinery.cel.tokens import Token
 
 _ONE_VARIABLE = {"all": 2, "exists": 2, "exists_one": 2, "existsOne": 2, "filter": 2}
 _SPELLINGS = {"existsOne": "exists_one"}
+_SORTED = "@__sortBy_input__"
 
 
 def expand_function(name: Token, opening: Token, args: list[Expr], issues: list[Issue]) -> Expr | None:
@@ -28,10 +30,10 @@ def expand_function(name: Token, opening: Token, args: list[Expr], issues: list[
 def expand_method(target: Expr, name: Token, opening: Token, args: list[Expr], issues: list[Issue]) -> Expr | None:
     """`list.all(x, …)` and the like; nothing if the method is no macro."""
     function, count = name.text, len(args)
-    if function == "bind" and count == 3 and isinstance(target, Ident) and target.name == "cel":
-        return _bind(opening, args, issues)
     if function in {"optMap", "optFlatMap"} and count == 2:
         return _optional(target, opening, args, issues, flat=function == "optFlatMap")
+    if function == "sortBy" and count == 2:
+        return _sort_by(target, opening, args, issues)
     if _ONE_VARIABLE.get(function) == count or (function == "map" and count in {2, 3}):
         return _one_variable(target, function, opening, args, issues)
     if function in {"all", "exists", "exists_one", "existsOne"} and count == 3:
@@ -71,12 +73,15 @@ def _two_variables(target: Expr, function: str, opening: Token, args: list[Expr]
     return Fold(opening.offset, kind, tuple(names), target, args[2] if len(args) == 4 else None, args[-1])
 
 
-def _bind(opening: Token, args: list[Expr], issues: list[Issue]) -> Expr:
-    variable, value, body = args
-    if not isinstance(variable, Ident):
-        issues.append(Issue(variable.offset, "cel.bind() variable names must be simple identifiers"))
-        return body
-    return Fold(opening.offset, "bind", (variable.name,), value, None, body)
+def _sort_by(target: Expr, opening: Token, args: list[Expr], issues: list[Issue]) -> Expr:
+    """`list.sortBy(x, key)`: bind the list to a name that no expression can spell, and sort it by its mapped keys."""
+    if not isinstance(target, ListNode | Select | Ident | Fold | Call):
+        message = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+        issues.append(Issue(target.offset, message))
+        return target
+    at = opening.offset
+    keys = _one_variable(Ident(at, _SORTED), "map", opening, args, issues)
+    return Fold(at, "bind", (_SORTED,), target, None, Call(at, "@sortByAssociatedKeys", [keys], Ident(at, _SORTED)))
 
 
 def _optional(target: Expr, opening: Token, args: list[Expr], issues: list[Issue], *, flat: bool) -> Expr:

@@ -83,6 +83,22 @@ def _contains_address(args: Sequence[Any], _: Any) -> int:
     return ceiling(2 * network * CHARACTER) + masked + ceiling(other * CHARACTER)
 
 
+def _made(_: Sequence[Any], result: Any) -> int:
+    return size(result) + 1 + LIST
+
+
+def _flattened(args: Sequence[Any], _: Any) -> int:
+    depth = args[1] if len(args) > 1 else 1
+    return size(args[0]) * depth + 1 + LIST
+
+
+def _self_compared(args: Sequence[Any], _: Any) -> int:
+    """Every item of the deciding list meets every other."""
+    items = args[-1]
+    texts = isinstance(items, list) and bool(items) and isinstance(items[0], str | bytes)
+    return int(size(items) ** 2 * (2 + CHARACTER if texts else 2)) + 1 + LIST
+
+
 _BY_FUNCTION: dict[str, Cost] = {
     **dict.fromkeys(
         ("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver",
@@ -96,6 +112,9 @@ _BY_FUNCTION: dict[str, Cost] = {
     **dict.fromkeys(("find", "findAll"), _pattern),
     **dict.fromkeys(("sets.contains", "sets.intersects"), _product),
     "sets.equivalent": lambda args, result: 2 * _product(args, result) - 1,
+    **dict.fromkeys(("slice", "lists.range", "reverse"), _made),
+    "flatten": _flattened,
+    **dict.fromkeys(("distinct", "sort", "@sortByAssociatedKeys"), _self_compared),
     "join": _join,
     "validate": _format,
     "check": lambda *_: _QUESTION,

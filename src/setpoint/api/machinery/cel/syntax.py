@@ -81,7 +81,7 @@ class Message(Node):
 
 
 class Fold(Node):
-    """A macro over a range, or `cel.bind` (whose range is the bound value).
+    """A macro over a range, or a binding (whose range is the bound value).
 
     `kind` is the macro's name; `names` its one or two variables; `condition` the predicate of `all`, `exists`, `filter` and of
     the filtered `map`; `result` what `map` and the transforms make, and the body of `bind`.

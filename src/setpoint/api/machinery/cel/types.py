@@ -112,17 +112,20 @@ class Mappings:
     def joined(self, one: Type, other: Type) -> Type:
         """A type for both: the more general, or dyn."""
         if self.assignable([one], [other]):
-            return other if self.resolve(one).name == "null" or self._is_dyn(other) else one
+            return other if self.resolve(one).name == "null" else _more_general(one, other)
         return one if self.assignable([other], [one]) else DYN
 
     def _fits(self, wanted: Type, given: Type) -> bool:
-        wanted, given = self.resolve(wanted), self.resolve(given)
+        if given.name == "param":
+            known = given in self._known
+            if self._substitutes(wanted, given):
+                return True
+            if known:
+                return False
+        if wanted.name == "param":
+            return self._substitutes(given, wanted)
         if wanted == given or self._is_dyn(wanted) or self._is_dyn(given):
             return True
-        if wanted.name == "param":
-            return self._bind(wanted, given)
-        if given.name == "param":
-            return self._bind(given, wanted)
         if wanted.name == "null" or given.name == "null":
             return _nullable(given if wanted.name == "null" else wanted)
         if wanted.name != given.name or wanted.scope is not given.scope:
@@ -131,6 +134,18 @@ class Mappings:
             return True
         return all(self._fits(one, other) for one, other in zip(wanted.params, given.params, strict=True))
 
+    def _substitutes(self, type: Type, param: Type) -> bool:
+        """Whether `type` may stand for `param`; what the parameter is known as only gets more general."""
+        if type == param:
+            return True
+        known = self._known.get(param)
+        if known is None:
+            return self._bind(param, type)
+        if not self._fits(type, known):
+            return False
+        self._bind(param, _more_general(type, known))
+        return True
+
     def _bind(self, param: Type, type: Type) -> bool:
         if self._occurs(param, type):
             return False
@@ -138,8 +153,12 @@ class Mappings:
         return True
 
     def _occurs(self, param: Type, type: Type) -> bool:
-        known = self.resolve(type)
-        return known == param or any(self._occurs(param, inner) for inner in known.params)
+        if type == param:
+            return True
+        known = self._known.get(type) if type.name == "param" else type
+        if known is None:
+            return False
+        return self._occurs(param, known) if known is not type else any(self._occurs(param, inner) for inner in type.params)
 
     @staticmethod
     def _is_dyn(type: Type) -> bool:
@@ -147,6 +166,18 @@ class Mappings:
 
 
 _SCALARS = {"int", "uint", "double", "bool", "string", "bytes", "list", "map", "type", "null"}
+
+
+def _more_general(one: Type, other: Type) -> Type:
+    return one if _at_least_as_general(one, other) else other
+
+
+def _at_least_as_general(one: Type, other: Type) -> bool:
+    if one.name in {"dyn", "*error*", "param"}:
+        return True
+    if one.name != other.name or len(one.params) != len(other.params) or one.scope is not other.scope:
+        return False
+    return all(_at_least_as_general(*pair) for pair in zip(one.params, other.params, strict=True))
 
 
 def _nullable(type: Type) -> bool:

@@ -22,6 +22,7 @@ def implementations() -> dict[str, Implementation]:
         collections,
         conversions,
         formats,
+        lists,
         network,
         numbers,
         operators,
@@ -30,5 +31,5 @@ def implementations() -> dict[str, Implementation]:
         versions,
     )
 
-    modules = (operators, conversions, times, strings, collections, network, numbers, versions, formats, authorization)
+    modules = (operators, conversions, times, strings, collections, lists, network, numbers, versions, formats, authorization)
     return {overload: function for module in modules for overload, function in module.OVERLOADS.items()}

@@ -318,7 +318,6 @@ OVERLOADS: dict[str, Callable[..., Any]] = {
     "list_join": _join,
     "list_join_string": _join,
     "string_format": _format,
-    "string_reverse": lambda text: text[::-1],
     "string_jsonpatch_escapeKey_string": lambda key: key.replace("~", "~0").replace("/", "~1"),
     "strings_quote": lambda text: f'"{text.translate(_QUOTES)}"',
 }
