@@ -5,33 +5,18 @@ Source: Kubernetes `registry/core/pod/storage` (BindingREST, assignPod).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from weakref import WeakKeyDictionary
-
-from setpoint.api.machinery.schema.canonical import NOTHING
 from setpoint.api.machinery.status import StatusError, bad_request, conflict, not_supported, required
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
-from setpoint.apiserver.generic_store import update as updating
 from setpoint.apiserver.generic_store.store import GenericStore
+from setpoint.apiserver.handlers.subresources import own_changes
 from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import write_options
 from setpoint.apiserver.request import Response
 from setpoint.kit.clock import rfc3339
-from setpoint.registry.strategy import Context, Object, Strategy
+from setpoint.registry.strategy import Context, Object
 
 _DEFINITION = "io.k8s.api.core.v1.Binding"
-
-
-class _Assign(Strategy):
-    """Changes exactly what binding changes: no hook of the pod's own endpoint has a say."""
-
-    def validate(self, context: Context, obj: Object) -> list[Any]:
-        return []
-
-
-_ASSIGN = _Assign()
 
 
 async def handle(call: Call) -> Response:
@@ -97,8 +82,7 @@ async def _assign(store: GenericStore, context: Context, name: str, binding: Obj
             raise refused(f"pod {name} has non-empty .spec.schedulingGates")
         return _bound(store, old, node, wanted)
 
-    change = updating.Update(name=name, compute=compute, strategy=_ASSIGN, patch=True)
-    await updating.update(_without(store), context, change)
+    await own_changes.change(store, context, name, compute)
 
 
 def _bound(store: GenericStore, old: Object, node: str, wanted: Object) -> Object:
@@ -116,26 +100,3 @@ def _bound(store: GenericStore, old: Object, node: str, wanted: Object) -> Objec
         status["conditions"].append(scheduled)
     status.pop("nominatedNodeName", None)  # it has its node
     return {**old, "metadata": metadata, "spec": {**(old.get("spec") or {}), "nodeName": node}, "status": status}
-
-
-class _Without(GenericStore):
-    """The pods' store as binding writes to it: admission has seen the Binding, it does not see the pod's change."""
-
-    def __init__(self, store: GenericStore) -> None:
-        from setpoint.apiserver.generic_store.store import NoAdmission
-
-        super().__init__(store.resource, store.store, store.clock, NoAdmission(), store.given_canonical)
-
-    def finish(self, obj: Object, strategy: Strategy, old: Mapping[str, Any] = NOTHING) -> None:
-        """What `_bound` makes of a stored pod and a decoded Binding is in stored form as it is."""
-
-
-_WITHOUT: WeakKeyDictionary[GenericStore, _Without] = WeakKeyDictionary()
-
-
-def _without(store: GenericStore) -> _Without:
-    """Made once for each store."""
-    found = _WITHOUT.get(store)
-    if found is None:
-        found = _WITHOUT[store] = _Without(store)
-    return found

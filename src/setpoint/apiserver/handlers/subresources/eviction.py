@@ -5,19 +5,20 @@ Source: Kubernetes `registry/core/pod/storage/eviction.go`.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
 
-from setpoint.api.machinery import selectors
 from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import delete as deleting
 from setpoint.apiserver.generic_store.delete import Deletion
+from setpoint.apiserver.handlers.subresources import disruption_budgets as budgets
+from setpoint.apiserver.handlers.subresources import own_changes
 from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import WriteOptions, write_options
 from setpoint.apiserver.request import Response
+from setpoint.kit.clock import rfc3339
 from setpoint.registry.strategy import Object
-from setpoint.storage.protocol import Conflict, NotFound
 
 _DEFINITION = "io.k8s.api.policy.v1.Eviction"
 _BETA = "policy/v1beta1"
@@ -37,22 +38,19 @@ async def handle(call: Call) -> Response:
     asked_for = call.store.request(call.context("CREATE", options), "CREATE", eviction, None)
     await call.store.admission.admit(asked_for)
     await call.store.admission.validate(asked_for)
-    pod = call.store.codec.decode(await call.store.head(call.info.namespace, name))
-    asked = eviction.get("deleteOptions") or {}
-    if not _ignores_budgets(pod):
-        await _ask_budgets(call, pod, dry_run=dry_run)
+    await _evict(call, name, _deletion(eviction.get("deleteOptions") or {}), dry_run=dry_run)
+    return answers.value_answer(
+        call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201
+    )
+
+
+def _deletion(asked: Object) -> Deletion:
     conditions = asked.get("preconditions") or {}
-    deletion = Deletion(
+    return Deletion(
         grace=asked.get("gracePeriodSeconds"),
         propagation=asked.get("propagationPolicy") or "",
         uid=conditions.get("uid"),
         version=conditions.get("resourceVersion"),
-    )
-    context = call.context("DELETE", WriteOptions("DeleteOptions", dry_run=dry_run))
-    context.subresource = ""
-    await deleting.delete(call.store, context, name, deletion)
-    return answers.value_answer(
-        call, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}, 201
     )
 
 
@@ -88,76 +86,72 @@ def _ignores_budgets(pod: Object) -> bool:
     return phase in ("Succeeded", "Failed", "Pending") or bool(pod["metadata"].get("deletionTimestamp"))
 
 
-async def _ask_budgets(call: Call, pod: Object, *, dry_run: bool) -> None:
-    """Take one disruption of the pod's budget, again where somebody else took one at the same time. Raises 429, 500, 504."""
-    for _ in range(_ATTEMPTS):
+async def _evict(call: Call, name: str, deletion: Deletion, *, dry_run: bool) -> None:
+    """Delete the pod as it was judged: one that has become ready meanwhile is judged again."""
+    given = deletion.version
+    for attempt in range(_ATTEMPTS):
+        pod = call.store.codec.decode(await call.store.head(call.info.namespace, name))
+        free = _ignores_budgets(pod)
+        budget = "" if free else await budgets.ask(call, pod, dry_run=dry_run)
+        bound = bool(budget) or (free and _may_become_ready(pod))
+        deletion.version = given or (pod["metadata"]["resourceVersion"] if bound else None)
         try:
-            await _ask_budget(call, pod, dry_run=dry_run)
-        except (Conflict, NotFound):
-            continue
-        return
-    raise StatusError(504, "Timeout", "couldn't update PodDisruptionBudget due to conflicts", {"retryAfterSeconds": 10})
+            await _delete(call, name, deletion, dry_run=dry_run)
+        except StatusError as error:
+            if error.reason != "Conflict" or given or not bound:
+                raise
+            if budget:
+                raise budgets.still_processed(budget) from error
+            if attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return
 
 
-async def _ask_budget(call: Call, pod: Object, *, dry_run: bool) -> None:
-    budgets = call.pipeline.stores.get(("policy", "poddisruptionbudgets"))
-    if budgets is None:
-        return
-    page = await call.pipeline.store.list(budgets.resource.prefix(call.info.namespace))
-    found = [obj for obj in map(budgets.codec.decode, page.records) if _covers(obj, pod)]
-    if len(found) > 1:
-        raise StatusError(
-            500,
-            "",  # Kubernetes gives none
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
-        )
-    if found and not _unready_may_go(found[0], pod):
-        await _take_one(call, found[0], pod, dry_run=dry_run)
+def _may_become_ready(pod: Object) -> bool:
+    """Of pods that need no budget, those that are still on their way."""
+    return (pod.get("status") or {}).get("phase") == "Pending" and not pod["metadata"].get("deletionTimestamp")
 
 
-def _covers(budget: Object, pod: Object) -> bool:
-    selector = (budget.get("spec") or {}).get("selector")
-    return selector is not None and selectors.from_object(selector).matches(pod["metadata"].get("labels") or {})
-
-
-def _unready_may_go(budget: Object, pod: Object) -> bool:
-    """Whether the pod may go without counting: it is not ready, and the budget's policy lets such pods go (KEP-3017)."""
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    if any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions):
-        return False
-    if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
-        return True
-    status = budget.get("status") or {}
-    return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
-
-
-async def _take_one(call: Call, budget: Object, pod: Object, *, dry_run: bool) -> None:
-    status, name = budget.get("status") or {}, budget["metadata"]["name"]
-    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
-        raise _refused(f"The disruption budget {name} is still being processed by the server.", 10)
-    allowed = status.get("disruptionsAllowed", 0)
-    if allowed <= 0:
-        needs = f"needs {status.get('desiredHealthy', 0)} healthy pods and has {status.get('currentHealthy', 0)} currently"
-        raise _refused(f"The disruption budget {name} {needs}", 0)
+async def _delete(call: Call, name: str, deletion: Deletion, *, dry_run: bool) -> None:
+    """Mark the pod as disrupted, then delete it."""
+    store = call.store
     if not dry_run:
-        await _count(call, budget, pod, allowed)
+        outcome = await own_changes.change(store, call.context("UPDATE"), name, _marking(call, name, deletion))
+        if deletion.version is not None:
+            deletion.version = store.codec.decode(outcome.record)["metadata"]["resourceVersion"]
+    context = call.context("DELETE", WriteOptions("DeleteOptions", dry_run=dry_run))
+    context.subresource = ""
+    await deleting.delete(store, context, name, deletion)
 
 
-async def _count(call: Call, budget: Object, pod: Object, allowed: int) -> None:
-    """Note the disruption in the budget, so that the next eviction counts with it."""
-    from setpoint.apiserver.generic_store.objects import encoder
-    from setpoint.kit.clock import rfc3339
+def _marking(call: Call, name: str, deletion: Deletion) -> Callable[[Object], Awaitable[Object]]:
+    async def compute(old: Object) -> Object:
+        deleting.check_preconditions(call.store, name, deletion, old)
+        return disrupted(old, rfc3339(call.clock.now()))
 
-    store = call.pipeline.stores["policy", "poddisruptionbudgets"]
-    meta = budget["metadata"]
-    disrupted = {**(budget["status"].get("disruptedPods") or {}), pod["metadata"]["name"]: rfc3339(call.clock.now())}
-    budget["status"] = {**budget["status"], "disruptionsAllowed": allowed - 1, "disruptedPods": disrupted}
-    key = store.key(meta["namespace"], meta["name"])
-    await store.store.update(key, encoder(store.strategy, budget), expect=int(meta["resourceVersion"]))
+    return compute
 
 
-def _refused(why: str, seconds: int) -> StatusError:
-    details: dict[str, Any] = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
-    if seconds:
-        details["retryAfterSeconds"] = seconds
-    return StatusError(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.", details)
+def disrupted(pod: Object, now: str) -> Object:
+    """The pod with the condition DisruptionTarget, whose time of transition stays if it was so before (KEP-3329)."""
+    told = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+    status = dict(pod.get("status") or {})
+    listed = [*(status.get("conditions") or ())]
+    at = next((index for index, each in enumerate(listed) if each["type"] == told["type"]), None)
+    if at is None:
+        listed.append(told)
+    else:
+        former = listed[at]
+        if former.get("status") == "True":
+            told["lastTransitionTime"] = former.get("lastTransitionTime")
+        listed[at] = told
+    status["conditions"] = listed
+    return {**pod, "status": status}
