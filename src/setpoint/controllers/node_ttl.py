@@ -66,7 +66,7 @@ def new(context: Context) -> Controller[Node, Plan]:
         if (old is None or node is None) and reconciler.resized():
             for name in nodes.store:
                 controller.enqueue(name)
-        elif node is not None:
+        elif node is not None and reconciler.diff(node) is not None:  # a heartbeat is no reason to look
             controller.enqueue(node.metadata.name)
 
     nodes.on_change(changed)

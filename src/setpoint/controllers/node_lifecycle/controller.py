@@ -32,7 +32,7 @@ def new(context: Context) -> Several:
     taint: Controller[Node, tainting.Plan] = Controller("node-taints", reconciler, clock, workers=4, informers=(nodes,))
 
     def changed(_: str, old: Node | None, node: Node | None) -> None:
-        if node is not None:
+        if node is not None and reconciler.diff(node) is not None:  # a heartbeat is no reason to look
             taint.enqueue(node.metadata.name)
         if old is None or node is None or ready_status(old) != ready_status(node):
             health.enqueue(NODES_KEY)  # what a node itself says of its readiness need not wait for the next look

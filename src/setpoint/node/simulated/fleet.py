@@ -23,7 +23,7 @@ from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.node.simulated.lifecycle import BuiltIn, Lifecycle
 from setpoint.node.simulated.node_objects import NodeSpec
-from setpoint.node.simulated.nodes import Heartbeat, NodeReconciler
+from setpoint.node.simulated.nodes import Heartbeat, NodeReconciler, reports_well
 from setpoint.node.simulated.pods import BY_NODE, PodReconciler
 from setpoint.node.simulated.stages import Stages
 
@@ -112,7 +112,7 @@ class SimulatedNodes:
         self._node_controller = Controller("simulated-nodes", self._node_reconciler, clock, workers=4, informers=(self._nodes,))
         self._heartbeat = Heartbeat(writer, clock, self._nodes.store, beats.lease_seconds)
         self._pods.on_change(self._pod_changed)
-        self._nodes.on_change(lambda _, old, new: self._node_changed(any_of(old, new)))
+        self._nodes.on_change(self._node_changed)
         for spec in nodes:
             self.add(spec)
 
@@ -189,9 +189,11 @@ class SimulatedNodes:
             node.pod_address(new.metadata.uid, new.status.pod_ip)
         self._pod_controller.enqueue(key_of(pod))
 
-    def _node_changed(self, node: core_v1.Node) -> None:
-        if node.metadata.name in self.nodes:
-            self._node_controller.enqueue(node.metadata.name)
+    def _node_changed(self, _: str, old: core_v1.Node | None, new: core_v1.Node | None) -> None:
+        """What a node reported itself is no reason to look, as long as it stands."""
+        name = any_of(old, new).metadata.name
+        if name in self.nodes and (old is None or new is None or not reports_well(new)):
+            self._node_controller.enqueue(name)
 
 
 def _node_of(pod: core_v1.Pod) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ class NodeReconciler:
         if observed.present is None:
             return Plan(spec.name, body=node_body(spec, observed.node.address, self._version, now))
         due = self._reported.get(spec.name, now) + REPORT_SECONDS - now
-        if _is_ready(observed.present) and observed.present.status.allocatable and due > 0:
+        if reports_well(observed.present) and due > 0:
             return Plan(spec.name, requeue_after=due)
         well = [each for each in observed.present.status.conditions if _is_well(each)]
         if len(well) == CONDITIONS and observed.present.status.allocatable:
@@ -114,8 +114,10 @@ def _is_well(condition: core_v1.NodeCondition) -> bool:
     return condition.status == ("True" if condition.type == "Ready" else "False")
 
 
-def _is_ready(node: core_v1.Node) -> bool:
-    return any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
+def reports_well(node: core_v1.Node) -> bool:
+    """Whether its status says that it is ready, and what it has."""
+    ready = any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
+    return ready and bool(node.status.allocatable)
 
 
 class Heartbeat:
