@@ -37,6 +37,18 @@ def test_policy_never(rig: Rig) -> None:
     assert str(refusal) == f"{message} preemptionPolicy=Never."
 
 
+def test_a_promise_is_taken_back_where_nobody_helps_and_kept_where_nobody_was_asked(rig: Rig) -> None:
+    rig.nodes(node(cpu="2"))
+    assert rig.no_fit(pod(cpu="3")).nominated == ""
+    assert rig.no_fit(pod(cpu="3", preemptionPolicy="Never")).nominated is None
+    missing = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    assert rig.no_fit(pod(volumes=missing)).nominated is None
+    rig.place(pod("v", cpu="2", nodeName="n"))
+    assert rig.no_fit(pod(cpu="2", priority=1)).nominated == "n"
+    rig.snapshot.remove_node("n")
+    assert rig.no_fit(pod()).nominated == ""
+
+
 def test_the_lower_victim_is_taken(rig: Rig) -> None:
     rig.nodes(node("one", cpu="2"), node("two", cpu="2"))
     rig.place(pod("a", cpu="2", nodeName="one", priority=500), pod("b", cpu="2", nodeName="two"))

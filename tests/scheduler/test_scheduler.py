@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.types.core_v1 import EVENTS, NODES, PODS, SERVICEACCOUNTS, Pod
+from setpoint.api.types.core_v1 import EVENTS, NODES, PERSISTENTVOLUMECLAIMS, PODS, SERVICEACCOUNTS, Pod
 from setpoint.api.types.scheduling_v1 import PRIORITYCLASSES
+from setpoint.api.types.storage_v1 import STORAGECLASSES
 from setpoint.client.client import Client
 from setpoint.kit.clock import VirtualClock
 from setpoint.kit.tasks import Tasks
@@ -187,6 +188,26 @@ async def test_a_plugin_that_breaks_costs_its_pod_an_attempt_and_no_other_anythi
     assert (await world.get()).spec.node_name == "n1"
 
 
+async def test_a_pod_that_waits_for_its_volume_tells_its_node(world: World) -> None:
+    selected, client = "volume.kubernetes.io/selected-node", world.client
+    await world.node()
+    made = {"metadata": {"name": "s"}, "provisioner": "example.com/p", "volumeBindingMode": "WaitForFirstConsumer"}
+    await client.create(STORAGECLASSES, made)
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "s"}
+    await client.create(PERSISTENTVOLUMECLAIMS, {"metadata": {"name": "c"}, "spec": spec}, "default")
+    await world.pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+    await world.idle()
+    assert (await client.get(PERSISTENTVOLUMECLAIMS, "c", "default")).metadata.annotations[selected] == "n1"
+    pod = await world.get()
+    assert (pod.spec.node_name, pod.status.nominated_node_name, pod.status.conditions) == ("", "n1", ())
+    # The provisioner gives up: the pod looks again, and hears why.
+    await client.patch(PERSISTENTVOLUMECLAIMS, "c", {"metadata": {"annotations": {selected: None}}}, "default")
+    await world.idle()
+    message = 'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "c"'
+    assert await world.condition() == ("False", "SchedulerError", message)
+    assert (await world.get()).status.nominated_node_name == ""
+
+
 async def test_a_lost_binding_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await world.node()
     post = world.client.create_subresource
@@ -204,7 +225,7 @@ async def test_a_lost_binding_is_tried_again(world: World, monkeypatch: pytest.M
     await world.idle()
     status, reason, message = await world.condition()
     assert (status, reason) == ("False", "SchedulerError")
-    assert message == 'binding rejected: running Bind plugin "DefaultBinder": not now'
+    assert message == 'running Bind plugin "DefaultBinder": not now'
     await world.clock.advance(1)
     assert not (await world.get()).spec.node_name
     await world.clock.advance(2)

@@ -15,6 +15,11 @@ def _condition(pod: Pod, kind: str) -> PodCondition | None:
     return next((condition for condition in pod.status.conditions if condition.type == kind), None)
 
 
+def _says(pod: Pod, kind: str, status: str, reason: str, message: str) -> bool:
+    old = _condition(pod, kind)
+    return old is not None and (old.status, old.reason, old.message) == (status, reason, message)
+
+
 def _entry(pod: Pod, kind: str, status: str, reason: str, message: str, now: float) -> dict[str, Any]:
     """The condition as a strategic-merge list item; the transition time is kept while the status stays."""
     old = _condition(pod, kind)
@@ -35,15 +40,22 @@ def _patch(pod: Pod, status: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {"uid": pod.metadata.uid}, "status": status}
 
 
-def not_scheduled(pod: Pod, reason: str, message: str, nominated: str, now: float) -> dict[str, Any] | None:
-    """The status patch for a pod that found no node; None when it says all this already."""
-    old = _condition(pod, "PodScheduled")
+def not_scheduled(pod: Pod, reason: str, message: str, promise: str | None, now: float) -> dict[str, Any] | None:
+    """The status patch for a pod that found no node; None when it says all this already.
+
+    `promise` is the node to be promised to it, "" to take the promise back, None to leave it.
+    """
     status: dict[str, Any] = {}
-    if old is None or (old.status, old.reason, old.message) != ("False", reason, message):
+    if not _says(pod, "PodScheduled", "False", reason, message):
         status["conditions"] = [_entry(pod, "PodScheduled", "False", reason, message, now)]
-    if nominated and nominated != pod.status.nominated_node_name:
-        status["nominatedNodeName"] = nominated
+    if promise is not None:
+        status["nominatedNodeName"] = promise or None
     return _patch(pod, status) if status else None
+
+
+def nominated(pod: Pod, node: str) -> dict[str, Any]:
+    """The status patch for a pod that is about to be bound to `node`, once something else is done (KEP-5278)."""
+    return _patch(pod, {"nominatedNodeName": node})
 
 
 def not_nominated(pod: Pod) -> dict[str, Any]:
@@ -51,9 +63,11 @@ def not_nominated(pod: Pod) -> dict[str, Any]:
     return _patch(pod, {"nominatedNodeName": None})
 
 
-def preempted(victim: Pod, scheduler: str, now: float) -> dict[str, Any]:
-    """The status patch for a pod that makes room for a more important one."""
+def preempted(victim: Pod, scheduler: str, now: float) -> dict[str, Any] | None:
+    """The status patch for a pod that makes room for a more important one; None when it says so already."""
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
+    if _says(victim, "DisruptionTarget", "True", "PreemptionByScheduler", message):
+        return None
     return _patch(victim, {"conditions": [_entry(victim, "DisruptionTarget", "True", "PreemptionByScheduler", message, now)]})
 
 

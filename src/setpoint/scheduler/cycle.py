@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from setpoint.scheduler.board import Board, Budget
 from setpoint.scheduler.candidates import Candidates
-from setpoint.scheduler.framework import CycleState, Victims
+from setpoint.scheduler.framework import NO_NODE, CycleState, Victims
 from setpoint.scheduler.nominator import Nominator
 from setpoint.scheduler.pods import PodInfo, priority
 from setpoint.scheduler.profile import Profile
@@ -30,11 +30,15 @@ class CycleError(Exception):
 
 
 class NoFit(FitError):
-    """No node fits; `victims` have to go for the pod to run on their node, if that was found to help."""
+    """No node fits; `victims` have to go for the pod to run on their node, if that was found to help.
 
-    def __init__(self, total: int, diagnosis: Diagnosis, victims: Victims | None = None) -> None:
+    `nominated` is that node; "" takes back what was promised to the pod before, None leaves that as it is.
+    """
+
+    def __init__(self, total: int, diagnosis: Diagnosis, victims: Victims | None) -> None:
         super().__init__(total, diagnosis)
-        self.victims = victims
+        self.victims = victims if victims is not None and victims.node else None
+        self.nominated = victims.node if victims is not None else None
 
 
 class Placement(Struct, frozen=True):
@@ -87,13 +91,15 @@ class Cycle:
         state.budget = budget
         nodes = self._snapshot.nodes
         if not nodes:
-            raise NoFit(0, Diagnosis(plugins={NO_NODES_PLUGIN}))
+            raise NoFit(0, Diagnosis(plugins={NO_NODES_PLUGIN}), NO_NODE)
         diagnosis = Diagnosis()
         board = state.board = self._profile.board(state)
         return Found(state, board, self._feasible(state, nodes, board, diagnosis), diagnosis)
 
     def no_fit(self, found: Found) -> NoFit:
         """Ask PostFilter."""
+        if not self._profile.has_post_filters:
+            return NoFit(len(self._snapshot.nodes), found.diagnosis, NO_NODE)
         victims, status = self._profile.post_filter(found.state, found.state.info.pod, found.diagnosis)
         if status is not None:
             found.diagnosis.post_filter_message = status.message

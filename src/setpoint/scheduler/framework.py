@@ -114,6 +114,10 @@ class Victims(Struct, frozen=True):
     pods: Sequence[Pod]
 
 
+#: no node helps: what was promised to the pod before is taken back
+NO_NODE = Victims("", ())
+
+
 class Plugin(Protocol):
     """Every plugin has Kubernetes' name for it.
 
@@ -181,7 +185,7 @@ class Trial(Protocol):
 
 @runtime_checkable
 class PostFilter(Protocol):
-    """Asked when no node is left: may make room. Its message ends the pod's."""
+    """Asked when no node is left: may make room. Its message ends the pod's; NO_NODE takes back what it was promised before."""
 
     def post_filter(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> tuple[Victims | None, Status | None]: ...
 
@@ -235,6 +239,13 @@ class PreBind(Protocol):
     """What must be done before the pod is bound."""
 
     async def pre_bind(self, state: CycleState, pod: Pod, node: str) -> Status | None: ...
+
+
+@runtime_checkable
+class PreFlight(Protocol):
+    """A PreBind that says beforehand whether it has anything to do for the pod; then the pod's node is announced."""
+
+    def pre_flight(self, state: CycleState, pod: Pod, node: str) -> bool: ...
 
 
 @runtime_checkable

@@ -24,6 +24,7 @@ from setpoint.scheduler.framework import (
     PreBind,
     PreEnqueue,
     PreFilter,
+    PreFlight,
     PreScore,
     QueueSort,
     Reserve,
@@ -38,7 +39,7 @@ from setpoint.scheduler.profiles import DEFAULT_PROFILE, ProfileConfig
 from setpoint.scheduler.registry import PLUGINS, Registry, make
 from setpoint.scheduler.scoring import Scoring
 from setpoint.scheduler.snapshot import NodeInfo
-from setpoint.scheduler.status import Code, Diagnosis, Status, failed, named, unschedulable
+from setpoint.scheduler.status import Code, Diagnosis, Status, failed, failed_at, named, unschedulable
 
 T = TypeVar("T")
 Refuse = Callable[[Pod, NodeInfo], Status | None]
@@ -65,10 +66,12 @@ class Profile:
         )
         self._trials: Points[Trial] = _those([(name, made[name]) for name, _ in self._filters], Trial)
         self._post_filters: Points[PostFilter] = at("postFilter", PostFilter)
+        self.has_post_filters = bool(self._post_filters)
         self.scoring = Scoring(at("preScore", PreScore), at("score", Score, ScoreAll), config.weights)
         self._reserves: Points[Reserve] = at("reserve", Reserve)
         self._permits: Points[Permit] = at("permit", Permit)
         self._pre_binds: Points[PreBind] = at("preBind", PreBind)
+        self._pre_flights: Points[PreFlight] = at("preBind", PreFlight)
         self._binds: Points[Bind] = at("bind", Bind)
         self._post_binds: Points[PostBind] = at("postBind", PostBind)
         sorters: Points[QueueSort] = at("queueSort", QueueSort)
@@ -149,14 +152,18 @@ class Profile:
     def post_filter(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> tuple[Victims | None, Status | None]:
         """The first plugin that makes room ends it; else all their reasons count."""
         reasons: list[str] = []
+        result: Victims | None = None
         for name, plugin in self._post_filters:
             victims, status = plugin.post_filter(state, pod, diagnosis)
             if status is None:
                 return victims, None
-            if not status.rejected or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            if not status.rejected:
                 return None, named(status, name)
+            if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                return victims, named(status, name)
+            result = victims or result
             reasons += status.reasons
-        return None, unschedulable(*reasons)
+        return result, unschedulable(*reasons)
 
     def score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo], board: Board) -> list[int] | Status:
         """The weighted sum of all plugins' scores, per node."""
@@ -167,7 +174,7 @@ class Profile:
             status = plugin.reserve(state, pod, node)
             if status is not None:
                 self.unreserve(state, pod, node)
-                return named(status, name)
+                return failed_at("Reserve", named(status, name))
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node: str) -> None:
@@ -183,17 +190,21 @@ class Profile:
             if status is None:
                 continue
             if status.code is not Code.WAIT:
-                return named(status, name), 0.0
+                return failed_at("Permit", named(status, name)), 0.0
             held = max(held, seconds)
         return None, held
 
     # ---- the binding cycle
 
+    def pre_flight(self, state: CycleState, pod: Pod, node: str) -> bool:
+        """Whether something is to be done before the pod can be bound."""
+        return any(plugin.pre_flight(state, pod, node) for _, plugin in self._pre_flights)
+
     async def pre_bind(self, state: CycleState, pod: Pod, node: str) -> Status | None:
         for name, plugin in self._pre_binds:
             status = await plugin.pre_bind(state, pod, node)
             if status is not None:
-                return named(status, name)
+                return failed_at("PreBind", named(status, name))
         return None
 
     async def bind(self, state: CycleState, pod: Pod, node: str) -> Status | None:
@@ -202,7 +213,7 @@ class Profile:
             if status is None:
                 return None
             if status.code is not Code.SKIP:
-                return named(status, name)
+                return failed_at("Bind", named(status, name))
         return failed("no plugin binds this pod")
 
     def post_bind(self, state: CycleState, pod: Pod, node: str) -> None:

@@ -64,7 +64,20 @@ DEFAULT_BACKOFF = Backoff()
 class QueuedPod:
     """A pod and its history in the queue."""
 
-    __slots__ = ("attempts", "errors", "info", "pending", "place", "plugins", "refusals", "seen", "since", "ticket", "victims")
+    __slots__ = (
+        "attempts",
+        "errors",
+        "info",
+        "pending",
+        "place",
+        "plugins",
+        "promised",
+        "refusals",
+        "seen",
+        "since",
+        "ticket",
+        "victims",
+    )
 
     def __init__(self, pod: Pod, now: float) -> None:
         self.info = PodInfo(pod)
@@ -77,6 +90,7 @@ class QueuedPod:
         self.place = Place.GONE
         self.ticket = 0
         self.seen = 0
+        self.promised = ""  # the node last written to its status, if by us
         self.victims: Victims | None = None  # those that make room for it
 
     @property

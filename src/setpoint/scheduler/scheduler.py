@@ -11,9 +11,8 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from http import HTTPStatus
 from time import perf_counter
-from typing import Any
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -32,6 +31,7 @@ from setpoint.scheduler.board import Budget, Unfinished
 from setpoint.scheduler.config import DEFAULT_CONFIG, SchedulerConfig
 from setpoint.scheduler.cycle import MOST_SLICES, Cycle, CycleError, NoFit, Placement
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.eviction import Evictor
 from setpoint.scheduler.extender import Extender, ExtenderError, run_extended
 from setpoint.scheduler.framework import Handle, Victims
 from setpoint.scheduler.listers import InformerListers
@@ -42,9 +42,10 @@ from setpoint.scheduler.profile import Profile
 from setpoint.scheduler.queue import Place, QueuedPod, SchedulingQueue
 from setpoint.scheduler.registry import PLUGINS, Registry
 from setpoint.scheduler.snapshot import Snapshot
-from setpoint.scheduler.status import Status, failed
+from setpoint.scheduler.status import Status, failed, refused_by_the_chosen
 from setpoint.scheduler.watching import UNFINISHED, Watching
 
+T = TypeVar("T")
 log = logs.get_logger("scheduler")
 ATTEMPTS = metrics.counter("scheduler_schedule_attempts", "Attempts to schedule pods, by the result.", ("result", "profile"))
 
@@ -84,6 +85,7 @@ class Scheduler:
         self.snapshot = Snapshot()
         self.nominator = Nominator(self.snapshot.touch)
         self.held = HeldPods(clock)
+        self._evictor = Evictor(client, clock)
         rng = rng or random.Random()  # noqa: S311 - a lot among equals
         listers = InformerListers(self.informers)
         self._schedulers: dict[str, _Framework] = {}
@@ -214,7 +216,7 @@ class Scheduler:
         status, held = self._reserve(queued, placement)
         if status is not None:
             self._give_back(queued, placement)
-            self._not_bound(tasks, queued, status)
+            self._not_bound(tasks, queued, status, placement.node)
             return
         self._write(tasks, f"bind {queued.key}", lambda: self._bind(tasks, queued, placement, held))
 
@@ -233,15 +235,21 @@ class Scheduler:
     async def _bind(self, tasks: Tasks, queued: QueuedPod, placement: Placement, held: float) -> None:
         pod, node = queued.pod, placement.node
         framework = self._framework(pod)
+        chosen = ""  # while the node may still refuse
         try:
-            status = await self._before_binding(queued, placement, held) if held or queued.info.claims else None
+            if held or framework.profile.pre_flight(placement.state, pod, node):
+                await self._announce(queued, node)
+            status = await self._held(queued, held) if held else None
+            chosen = node if status is not None else ""
+            if status is None and queued.info.claims:
+                status = await self._without_place(framework.profile.pre_bind(placement.state, pod, node))
             status = status or await self._bind_by(queued, placement)
         except Exception as error:  # as in `_attempt`; a pod that stayed assumed would take room for ever
             log.exception("a plugin failed", pod=queued.key)
             status = failed(_words(error))
         if status is not None:
             self._give_back(queued, placement)
-            self._not_bound(tasks, queued, status)
+            self._not_bound(tasks, queued, status, chosen)
             return
         ATTEMPTS.labels("scheduled", framework.profile.name).inc()
         self.nominator.drop(queued.key)
@@ -250,14 +258,24 @@ class Scheduler:
         message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node}"
         framework.recorder.event(pod, "Normal", "Scheduled", message, action="Binding")
 
-    async def _before_binding(self, queued: QueuedPod, placement: Placement, held: float) -> Status | None:
+    async def _announce(self, queued: QueuedPod, node: str) -> None:
+        """Others shall know of the pod's node when it takes a while to get there; the binding takes the note away (KEP-5278)."""
+        pod, queued.promised = queued.pod, node
+        if node != pod.status.nominated_node_name:
+            try:
+                await self._evictor.patch_status(pod, conditions.nominated(pod, node))
+            except (StatusError, TransportError) as error:
+                log.info("not written", what=f"node of {queued.key}", error=str(error))
+
+    async def _held(self, queued: QueuedPod, held: float) -> Status | None:
+        return await self._without_place(self.held.hold(queued.key, held))
+
+    async def _without_place(self, work: Awaitable[T]) -> T:
         """What may take long (a pod that is held, a volume that is made) takes no place among the writes."""
         self._writes -= 1
         self._wake.set()
         try:
-            status = await self.held.hold(queued.key, held) if held else None
-            profile = self._framework(queued.pod).profile
-            return status or await profile.pre_bind(placement.state, queued.pod, placement.node)
+            return await work
         finally:
             self._writes += 1
 
@@ -279,13 +297,13 @@ class Scheduler:
         freed = ClusterEvent(What.ASSIGNED_POD, Action.DELETE, queued.pod, None)
         self.queue.happened(freed, self._clock.monotonic())
 
-    def _not_bound(self, tasks: Tasks, queued: QueuedPod, status: Status) -> None:
-        if status.rejected:
-            self.queue.fail(queued, self._clock.monotonic(), [status.plugin])
-            self._tell(tasks, queued, conditions.UNSCHEDULABLE, status.message)
-        else:
-            point = "PreBind" if status.plugin == "VolumeBinding" else "Bind"
-            self._broken(tasks, queued, f'binding rejected: running {point} plugin "{status.plugin}": {status.message}')
+    def _not_bound(self, tasks: Tasks, queued: QueuedPod, status: Status, node: str = "") -> None:
+        """`node` is the one that refused the pod, if it was not the binding itself that failed."""
+        if not status.rejected:
+            self._broken(tasks, queued, status.message)
+            return
+        self.queue.fail(queued, self._clock.monotonic(), [status.plugin])
+        self._tell(tasks, queued, conditions.UNSCHEDULABLE, refused_by_the_chosen(node, status) if node else status.message)
 
     # ---- refusals
 
@@ -293,22 +311,20 @@ class Scheduler:
         ATTEMPTS.labels("unschedulable", queued.pod.spec.scheduler_name).inc()
         diagnosis, queued.victims = refusal.diagnosis, refusal.victims
         self.queue.fail(queued, self._clock.monotonic(), diagnosis.plugins, diagnosis.pending_plugins)
-        nominated = ""
+        self._tell(tasks, queued, conditions.UNSCHEDULABLE, str(refusal), refusal.nominated)
         if refusal.victims is not None:
-            victims, nominated = refusal.victims, refusal.victims.node
-            self._take_promises_back(tasks, queued, nominated)
-            self.nominator.nominate(queued.info, nominated)
+            victims = refusal.victims
+            self._take_promises_back(tasks, queued, victims.node)
             self._write(tasks, f"preempt for {queued.key}", lambda: self._make_room(queued, victims))
-        self._tell(tasks, queued, conditions.UNSCHEDULABLE, str(refusal), nominated)
 
     def _take_promises_back(self, tasks: Tasks, queued: QueuedPod, node: str) -> None:
         """Less important pods that were promised the node have to look again."""
         mine = priority(queued.pod)
         for info in self.nominator.on(node):
-            if priority(info.pod) < mine:
+            if priority(info.pod) < mine and info.key != queued.key:
                 self.nominator.drop(info.key)
                 patch = conditions.not_nominated(info.pod)
-                self._write(tasks, f"promise of {info.key}", partial(self._patch_status, info.pod, patch))
+                self._write(tasks, f"promise of {info.key}", partial(self._evictor.patch_status, info.pod, patch))
 
     def _broken(self, tasks: Tasks, queued: QueuedPod, message: str) -> None:
         """Nobody refused the pod: try again after a while."""
@@ -318,42 +334,35 @@ class Scheduler:
             self.queue.fail(queued, self._clock.monotonic())
             self._tell(tasks, queued, conditions.SCHEDULER_ERROR, message)
 
-    def _tell(self, tasks: Tasks, queued: QueuedPod, reason: str, message: str, nominated: str = "") -> None:
-        """The user learns of it by an event and by the pod's condition."""
+    def _tell(self, tasks: Tasks, queued: QueuedPod, reason: str, message: str, promise: str | None = "") -> None:
+        """The user learns of it by an event and by the pod's condition. `promise` is as in NoFit."""
         pod = queued.pod
         self._framework(pod).recorder.event(
             pod, "Warning", "FailedScheduling", conditions.shortened(message), action="Scheduling"
         )
-        patch = conditions.not_scheduled(pod, reason, message, nominated, self._clock.now())
+        if promise is not None and not self._promise(queued, promise):
+            promise = None
+        patch = conditions.not_scheduled(pod, reason, message, promise, self._clock.now())
         if patch is not None:
-            self._write(tasks, f"status of {queued.key}", lambda: self._patch_status(pod, patch))
+            self._write(tasks, f"status of {queued.key}", lambda: self._evictor.patch_status(pod, patch))
 
-    async def _patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
-        meta = pod.metadata
-        await self._client.patch(PODS, meta.name, patch, meta.namespace, kind="strategic", subresource="status")
+    def _promise(self, queued: QueuedPod, node: str) -> bool:
+        """Promise the pod `node`, or nothing. Whether its status has to say so."""
+        known, written = queued.pod.status.nominated_node_name, queued.promised
+        queued.promised = node
+        if node:
+            self.nominator.nominate(queued.info, node)
+            return node != known
+        self.nominator.drop(queued.key)
+        return bool(known or written)
 
     async def _make_room(self, queued: QueuedPod, victims: Victims) -> None:
-        """One victim after the other; what goes wrong with one lets the pod look again."""
+        """What goes wrong with one victim lets the pod look again."""
         try:
-            for victim in victims.pods:
-                await self._evict(queued.pod, victim, victims.node)
+            await self._evictor.make_room(queued.pod, victims, self._framework(queued.pod).recorder)
         except (StatusError, TransportError):
             self.queue.again(queued, self._clock.monotonic())
             raise
-
-    async def _evict(self, pod: Pod, victim: Pod, node: str) -> None:
-        """Make room for `pod`: say why, then delete. A victim that is gone by itself is as good."""
-        try:
-            if victim.metadata.deletion_timestamp is None:
-                await self._patch_status(victim, conditions.preempted(victim, pod.spec.scheduler_name, self._clock.now()))
-            meta = victim.metadata
-            await self._client.delete(PODS, meta.name, meta.namespace, uid=meta.uid)
-        except StatusError as error:
-            if error.code != HTTPStatus.NOT_FOUND:
-                raise
-            return
-        message = f"Preempted by pod {pod.metadata.uid} on node {node}"
-        self._framework(pod).recorder.event(victim, "Normal", "Preempted", message, action="Preempting")
 
     # ---- writes
 

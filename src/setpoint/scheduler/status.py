@@ -70,6 +70,13 @@ def failed(reason: str) -> Status:
     return Status(Code.ERROR, (reason,))
 
 
+def failed_at(point: str, status: Status) -> Status:
+    """An error says at which extension point it came about; the caller has put the plugin's name in."""
+    if status.code is not Code.ERROR:
+        return status
+    return Status(Code.ERROR, (f'running {point} plugin "{status.plugin}": {status.message}',), status.plugin)
+
+
 NO_NODES = "no nodes available to schedule pods"
 
 
@@ -128,3 +135,8 @@ class FitError(Exception):
             for reason in self.diagnosis.absent.reasons:
                 counts[reason] += others
         return sorted(f"{count} {reason}" for reason, count in counts.items())
+
+
+def refused_by_the_chosen(node: str, status: Status) -> str:
+    """What a pod hears whose node was found, and taken from it again before the binding."""
+    return str(FitError(1, Diagnosis(nodes={node: status})))

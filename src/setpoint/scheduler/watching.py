@@ -61,7 +61,7 @@ class Watching:
         elif new.spec.node_name:
             self._pod_with_node(old, new)
         elif self._is_ours(new):
-            self._waiting_pod(new)
+            self._waiting_pod(old, new)
 
     def _pod_gone(self, pod: Pod) -> None:
         key = pod_key(pod)
@@ -80,14 +80,16 @@ class Watching:
         action = Action.ADD if old is None or not old.spec.node_name else pod_change(old, new)
         self._happened(ClusterEvent(What.ASSIGNED_POD, action, old, new))
 
-    def _waiting_pod(self, pod: Pod) -> None:
+    def _waiting_pod(self, old: Pod | None, pod: Pod) -> None:
         key = pod_key(pod)
         if self._snapshot.is_assumed(key):
             return  # on its way: this is an echo of its time in the queue
         self._queue.add(pod, self._clock.monotonic())
-        nominated = pod.status.nominated_node_name
-        if nominated and not self._nominator.node_of(key):
+        before, nominated = old.status.nominated_node_name if old is not None else "", pod.status.nominated_node_name
+        if nominated and (nominated != before or not self._nominator.node_of(key)):
             self._nominator.nominate(PodInfo(pod), nominated)
+        elif before and not nominated:
+            self._nominator.drop(key)
         self._wake()
 
     def other_changed(self, what: What, old: Any, new: Any) -> None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.policy_v1 import PODDISRUPTIONBUDGETS
-from setpoint.scheduler.framework import CycleState, Handle, Victims
+from setpoint.scheduler.framework import NO_NODE, CycleState, Handle, Victims
 from setpoint.scheduler.plugin_config import DefaultPreemptionArgs
 from setpoint.scheduler.pod_terms import selector_of
 from setpoint.scheduler.pods import PodInfo, priority
@@ -67,7 +67,7 @@ class DefaultPreemption:
         if not candidates:
             total = len(self._handle.snapshot.nodes)
             error = FitError(total, Diagnosis(nodes=statuses, absent=NOT_HELPFUL))
-            return None, unschedulable(f"preemption: {error}")
+            return NO_NODE, unschedulable(f"preemption: {error}")
         best = min(candidates, key=lambda candidate: candidate.cost)
         return Victims(best.node, [victim.pod for victim in best.victims]), None
 

@@ -149,6 +149,10 @@ class VolumeBinding:
         for name in [name for name, key in self._taken.items() if key == state.info.key]:
             del self._taken[name]
 
+    def pre_flight(self, state: CycleState, pod: Pod, node: str) -> bool:
+        choice = _choice(state, node)
+        return choice is not None and bool(choice.bindings or choice.provisioned)
+
     async def pre_bind(self, state: CycleState, pod: Pod, node: str) -> Status | None:
         choice = _choice(state, node)
         if choice is None or not (choice.bindings or choice.provisioned):

@@ -39,10 +39,7 @@ class VolumeWriter:
                 await self._select(claim, node)
         except (StatusError, TransportError) as error:
             return failed(str(error))
-        names = [
-            f"{claim.metadata.namespace}/{claim.metadata.name}" for claim in (*(claim for claim, _ in bindings), *provisioned)
-        ]
-        return await self._until_bound(names)
+        return await self._until_bound([*map(_key, (claim for claim, _ in bindings)), *map(_key, provisioned)], provisioned, node)
 
     async def _reserve(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
         meta, reserved = claim.metadata, volume.spec.claim_ref
@@ -69,15 +66,34 @@ class VolumeWriter:
             patch = {"metadata": {"uid": meta.uid, "annotations": {SELECTED_NODE: node}}}
             await self._client.patch(PERSISTENTVOLUMECLAIMS, meta.name, patch, meta.namespace)
 
-    async def _until_bound(self, names: Sequence[str]) -> Status | None:
+    async def _until_bound(self, keys: Sequence[str], provisioned: Sequence[PersistentVolumeClaim], node: str) -> Status | None:
         deadline = self._clock.monotonic() + self._timeout
         changed = asyncio.Event()
         self._waiting.add(changed)
+        chosen: set[str] = set()  # the claims that were seen with our choice
         try:
-            while not all((claim := self._volumes.claims.get(name)) is not None and is_bound(claim) for name in names):
+            while not all((claim := self._volumes.claims.get(key)) is not None and is_bound(claim) for key in keys):
+                for claim in provisioned:
+                    if self._is_given_up(claim, node, chosen):
+                        return failed(f'binding volumes: provisioning failed for PVC "{claim.metadata.name}"')
                 changed.clear()
                 if not await self._clock.wait(changed, max(deadline - self._clock.monotonic(), 0.001)):
                     return failed("binding volumes: context deadline exceeded")
         finally:
             self._waiting.discard(changed)
         return None
+
+    def _is_given_up(self, claim: PersistentVolumeClaim, node: str, chosen: set[str]) -> bool:
+        """A provisioner that cannot make the volume takes the chosen node away: the pod has to look for another."""
+        key = _key(claim)
+        known = self._volumes.claims.get(key)
+        if known is None or is_bound(known):
+            return False
+        if known.metadata.annotations.get(SELECTED_NODE) == node:
+            chosen.add(key)
+            return False
+        return key in chosen  # else the choice is not seen yet
+
+
+def _key(claim: PersistentVolumeClaim) -> str:
+    return f"{claim.metadata.namespace}/{claim.metadata.name}"
