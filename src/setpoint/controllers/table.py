@@ -27,6 +27,7 @@ from setpoint.controllers.certificates import approving, cleaning, signing
 from setpoint.controllers.component import Component, Context
 from setpoint.controllers.deployment import controller as deployment
 from setpoint.controllers.lazy import always, lazy
+from setpoint.controllers.persistent_volume import expanding
 from setpoint.controllers.replicaset import controller as replicaset
 from setpoint.controllers.service_account import tokens as service_account_tokens
 
@@ -141,6 +142,7 @@ CONTROLLERS: Mapping[str, Callable[[Context], Component | None]] = {
     "node-ipam-controller": _node_ipam,
     "node-lifecycle-controller": node_lifecycle.new,
     "persistentvolume-binder-controller": persistent_volume.new,
+    "persistentvolume-expander-controller": expanding.new,
     "persistentvolume-protection-controller": persistent_volume.new_volume_protection,
     "persistentvolumeclaim-protection-controller": persistent_volume.new_claim_protection,
     "pod-garbage-collector-controller": pod_gc.new,

@@ -157,3 +157,17 @@ async def test_a_claim_that_names_a_volume_of_another_is_told(storage: Any) -> N
     await storage.clock.advance(1)
     (event,) = (await storage.call("GET", "/api/v1/namespaces/ns/events"))["items"]
     assert (event["reason"], event["message"]) == ("FailedBinding", 'volume "taken" already bound to a different claim.')
+
+
+async def test_a_claim_that_grows_waits_for_somebody_else(storage: Any) -> None:
+    await storage.stop()
+    await storage.run(BINDER, "persistentvolume-expander-controller")
+    kind = {"metadata": {"name": "k"}, "provisioner": "example.com/x", "allowVolumeExpansion": True}
+    await storage.call("POST", "/apis/storage.k8s.io/v1/storageclasses", kind)
+    await claim(storage, "c", "2Gi")
+    await storage.clock.advance(1)
+    await storage.merge(f"{CLAIMS}/c", {"spec": {"resources": {"requests": {"storage": "8Gi"}}}})
+    await storage.clock.advance(1)
+    (event,) = (await storage.call("GET", "/api/v1/namespaces/ns/events"))["items"]
+    assert (event["type"], event["reason"]) == ("Normal", "ExternalExpanding")
+    assert (await storage.get(f"{CLAIMS}/c"))["status"]["capacity"] == {"storage": "3Gi"}

@@ -35,14 +35,15 @@ def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     return not ref.uid or ref.uid == claim.metadata.uid
 
 
-def _size(amounts: object, name: str = "storage") -> Quantity:
+def storage(amounts: object, name: str = "storage") -> Quantity:
+    """How much of it; nothing where it is not said."""
     value = (amounts or {}).get(name)  # type: ignore[attr-defined]
     return ZERO if value is None else parse(str(value))
 
 
 def mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
     """Why a volume that the claim names cannot be its own; empty if it can."""
-    if _size(volume.spec.capacity) < _size(claim.spec.resources.requests):
+    if storage(volume.spec.capacity) < storage(claim.spec.resources.requests):
         return "requested PV is too small"
     if class_of(volume) != class_of(claim):
         return "storageClassName does not match"
@@ -84,11 +85,11 @@ def _among(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], *,
             continue
         if mismatch(volume, claim) or (selector is not None and not matches(selector, volume)):
             continue
-        if best is None or _size(volume.spec.capacity) < _size(best.spec.capacity):
+        if best is None or storage(volume.spec.capacity) < storage(best.spec.capacity):
             best = volume
     return best
 
 
 def _fits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    large = _size(volume.spec.capacity) >= _size(claim.spec.resources.requests)
+    large = storage(volume.spec.capacity) >= storage(claim.spec.resources.requests)
     return large and (volume.spec.volume_mode or "Filesystem") == (claim.spec.volume_mode or "Filesystem")
