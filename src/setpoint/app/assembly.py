@@ -72,7 +72,8 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     served = minors.of_minor(minor)
     reader = StoreReader(store)
     authorization = Authorization(store, clock, authorizers)
-    webhooks, policies = AdmissionWebhooks(reader, configured.webhook_users), AdmissionPolicies(reader)
+    webhooks = AdmissionWebhooks(reader, configured.webhook_users)
+    policies = AdmissionPolicies(reader, authorization.door)
     admission = default_chain(
         reader,
         clock,
@@ -80,7 +81,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         unreachable_seconds=timings.unreachable_toleration,
         ledger=reader,
         disabled=disabled_plugins,
-        last=(authorization.escalation,),
+        last=(authorization.escalation, policies.rights),
         plugins={
             "NodeRestriction": NodeRestriction(reader, authorization.door),
             "PodSecurity": PodSecurity(reader, configured.pod_security),

@@ -47,3 +47,17 @@ async def test_a_budget_that_is_gone(api: Api) -> None:
     assert counted("dear") == ['"deny",error_type="out_of_budget",policy="dear",policy_binding="dear"} 1.0']
     name = "apiserver_validating_admission_policy_check_duration_seconds_count"
     assert f'{name}{{enforcement_action="deny",error_type="out_of_budget",policy="dear"' in metrics.exposition().decode()
+
+
+async def test_what_match_conditions_keep_away(api: Api) -> None:
+    conditions = [
+        {"name": "a", "expression": "object.metadata.name != 'free'"},
+        {"name": "b", "expression": "object.data.x == ''"},
+    ]
+    await api.validating("conditioned", "false", matchConditions=conditions)
+    await api.make("free")
+    await api.make("broken", code=422)
+    wanted = 'kind="policy",name="conditioned",operation="CREATE",type="validate"} '
+    counted = metrics.exposition().decode()
+    for name, times in (("exclusions_total", 1), ("evaluation_errors_total", 1), ("evaluation_seconds_count", 2)):
+        assert f"apiserver_admission_match_condition_{name}{{{wanted}{times}.0" in counted

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery import selectors
 from setpoint.api.machinery.selectors import LabelSelector
-from setpoint.registry.admission.match_conditions import MatchConditions
+from setpoint.registry.admission.match_conditions import Holder, MatchConditions
 from setpoint.registry.admission.matching import Rule, read_rules
 from setpoint.registry.admissionregistration.expressions import Environment
 
@@ -103,7 +103,12 @@ class Policy:
         self.param_kind: Json | None = spec.get("paramKind")
         conditions = spec.get("matchConditions")
         self.conditions = (
-            MatchConditions(conditions, ignores_failures=self.ignores_failures, params=self.param_kind is not None)
+            MatchConditions(
+                conditions,
+                Holder(self.name, "policy", "validate"),  # of mutating policies, too
+                ignores_failures=self.ignores_failures,
+                params=self.param_kind is not None,
+            )
             if conditions
             else None
         )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from setpoint.apiserver.admission_policies.rights import ParamRights
 from setpoint.apiserver.admission_policies.step import MutatingPolicies, PolicyStep, ValidatingPolicies
+from setpoint.apiserver.authorization.decision import Door
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.registry.admission.chain import Chain, Step
 from setpoint.registry.admission.matching import GROUP
@@ -41,9 +43,10 @@ class Policies:
 
 
 class AdmissionPolicies:
-    """Both steps. `plugins` are for the chain, `followers` for the pipeline that has that chain."""
+    """Both steps. `plugins` are for the chain, and `rights` for its end, `followers` for the pipeline that has that chain."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, authorizer: Door) -> None:
+        self.rights = ParamRights(reader, authorizer)
         self._validating = ValidatingPolicies(reader)
         self._mutating = MutatingPolicies(reader)
 
@@ -52,6 +55,7 @@ class AdmissionPolicies:
         return {"ValidatingAdmissionPolicy": self._validating, "MutatingAdmissionPolicy": self._mutating}
 
     def followers(self, pipeline: Pipeline, chain: Chain) -> list[Picture]:
+        self.rights.serve(pipeline)
         return [
             *Policies(pipeline, chain, self._validating, VALIDATING).followers,
             *Policies(pipeline, chain, self._mutating, MUTATING).followers,

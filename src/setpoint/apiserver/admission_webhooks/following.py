@@ -44,7 +44,7 @@ def _configurations(pipeline: Pipeline, chain: Chain, step: WebhookStep, plural:
     """The configurations of one kind, put into force in the step that they are for."""
 
     def enforce() -> None:
-        step.hooks = read_hooks(list(found.objects.values()))
+        step.hooks = read_hooks(list(found.objects.values()), "admit" if plural == MUTATING else "validate")
         chain.changed()
 
     step.serve(pipeline)

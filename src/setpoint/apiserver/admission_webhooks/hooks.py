@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery import selectors
 from setpoint.api.machinery.selectors import LabelSelector
-from setpoint.registry.admission.match_conditions import MatchConditions
+from setpoint.registry.admission.match_conditions import Holder, MatchConditions
 from setpoint.registry.admission.matching import Rule, read_rules
 
 _DEFAULT_SECONDS = 10
@@ -42,23 +42,27 @@ class Hook(Struct, frozen=True):
         return any(rule.could_match(operation, group, plural, subresource) for rule in self.rules for group, plural in places)
 
 
-def read_hooks(configurations: Sequence[Mapping[str, Any]]) -> list[Hook]:
-    """All webhooks, in the order in which they are called: by their configuration's name, then as written."""
+def read_hooks(configurations: Sequence[Mapping[str, Any]], phase: str) -> list[Hook]:
+    """All webhooks, in the order in which they are called: by their configuration's name, then as written.
+
+    `phase` is admit or validate, as metrics call it.
+    """
     ordered = sorted(configurations, key=lambda each: str(each["metadata"]["name"]))
-    return [hook for each in ordered for hook in _hooks_of(each)]
+    return [hook for each in ordered for hook in _hooks_of(each, phase)]
 
 
-def _hooks_of(configuration: Mapping[str, Any]) -> Iterator[Hook]:
+def _hooks_of(configuration: Mapping[str, Any], phase: str) -> Iterator[Hook]:
     name = configuration["metadata"]["name"]
     times: dict[str, int] = {}
     for given in configuration.get("webhooks") or ():
         number = times[given["name"]] = times.get(given["name"], -1) + 1
-        yield _hook(given, name, f"{name}/{given['name']}/{number}")
+        yield _hook(given, name, f"{name}/{given['name']}/{number}", phase)
 
 
-def _hook(given: Mapping[str, Any], configuration: str, uid: str) -> Hook:
+def _hook(given: Mapping[str, Any], configuration: str, uid: str, phase: str) -> Hook:
     ignores = given.get("failurePolicy") == "Ignore"
     conditions = given.get("matchConditions")
+    holder = Holder(given["name"], "webhook", phase)
     return Hook(
         uid=uid,
         name=given["name"],
@@ -67,7 +71,7 @@ def _hook(given: Mapping[str, Any], configuration: str, uid: str) -> Hook:
         rules=read_rules(given.get("rules")),
         namespaces=selectors.from_object(given.get("namespaceSelector") or {}),
         objects=selectors.from_object(given.get("objectSelector") or {}),
-        conditions=MatchConditions(conditions, ignores_failures=ignores) if conditions else None,
+        conditions=MatchConditions(conditions, holder, ignores_failures=ignores) if conditions else None,
         ignores_failures=ignores,
         equivalent=given.get("matchPolicy") != "Exact",
         side_effects=given.get("sideEffects"),
