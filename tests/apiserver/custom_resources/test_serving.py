@@ -266,6 +266,19 @@ async def test_watches_end_with_the_definition(server: Server) -> None:
         await asyncio.wait_for(anext(stream), 2)
 
 
+async def test_a_watch_from_before_the_definition_is_too_old(server: Server) -> None:
+    await server.define()
+    since = (await server.json("GET", f"{_CRDS}/widgets.demo.test"))["metadata"]["resourceVersion"]
+    stream = (await server.ask("GET", f"{_WIDGETS}?watch=1&resourceVersion=1")).stream
+    assert stream is not None
+    error = orjson.loads(await anext(stream))["object"]
+    assert (error["code"], error["message"]) == (410, f"too old resource version: 1 ({since})")
+    await server.make()
+    stream = (await server.ask("GET", f"{_WIDGETS}?watch=1&resourceVersion={since}")).stream
+    assert stream is not None
+    assert b'"ADDED"' in await anext(stream)
+
+
 async def test_watches_end_when_the_schema_changes_and_not_with_labels(server: Server) -> None:
     await server.define(_typed(n={"type": "integer"}))
     await server.make()

@@ -52,6 +52,7 @@ class CustomResources:
         self._kinds: dict[str, Kind] = {}
         self._ending: set[str] = set()  # keys of definitions whose objects are being deleted
         self._watches: dict[str, set[Any]] = {}
+        self._since: dict[str, int] = {}  # revisions of definitions at the last change of how their objects look
         self._unsettled: dict[str, None] = {}  # keys of definitions whose status is to be looked at, in order
         self._unserved = True  # what is served is no longer what `on_change` was told of
         self._wake = asyncio.Event()
@@ -113,16 +114,20 @@ class CustomResources:
         """Serve a definition as it is now; whether that is another way than before."""
         before = self._definitions.get(key)
         self._definitions[key] = definition
+        looks_new = before is None or _looks(before) != _looks(definition)
+        if looks_new:
+            self._since[key] = int(definition["metadata"]["resourceVersion"])
         changed = before is None or _shape(before) != _shape(definition)
         if changed:
             self._serve(key, definition)
-        if before is not None and _looks(before) != _looks(definition):
+        if before is not None and looks_new:
             self._end_watches(key)
         return changed
 
     def _forget(self, key: str) -> None:
         """A definition is gone."""
         self._definitions.pop(key, None)
+        self._since.pop(key, None)
         self._withdraw(key)
         self._end_watches(key)
 
@@ -185,8 +190,8 @@ class CustomResources:
 
         self._generation += 1
         try:
-            watches = self._watches.setdefault(key, set())
-            kind = Kind(definition, names, self._pack, self._generation, self._pipeline.webhooks, watches)
+            watches, since = self._watches.setdefault(key, set()), self._since[key]
+            kind = Kind(definition, names, self._pack, self._generation, self._pipeline.webhooks, watches, since)
             rows = kind.rows
         except Exception:  # a definition that was let in and cannot be served must not keep the others away
             log.exception("a definition cannot be served", key=key)

@@ -38,7 +38,10 @@ _SECONDS = 30  # that a conversion may take
 
 
 class Kind:
-    """One definition, compiled. `names` are the accepted ones; `watches` gets every watch of its objects."""
+    """One definition, compiled. `names` are the accepted ones; `watches` gets every watch of its objects.
+
+    `since` is the revision of the definition that made its objects look as they do: watches begin there at the earliest.
+    """
 
     def __init__(
         self,
@@ -48,8 +51,10 @@ class Kind:
         generation: int,
         client: WebhookClient,
         watches: set[Any] | None = None,
+        since: int = 0,
     ) -> None:
         self._watches = watches if watches is not None else set()
+        self._since = since
         self.spec: Mapping[str, Any] = definition["spec"]
         self.names = names
         self.generation = generation
@@ -167,6 +172,7 @@ class Kind:
         extra: dict[str, Any] = {
             "custom": True,
             "watches": self._watches,
+            "since": self._since,
             **self._reading(),
             "node": self.node,
             "shallow": self.shallow,

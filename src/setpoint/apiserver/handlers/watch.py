@@ -90,6 +90,9 @@ async def _open(call: Call, options: ListOptions, scope: Scope, wanted: int) -> 
     store, lines = call.store.store, Lines(call)
     state = options.initial_events if options.initial_events is not None else wanted == 0
     initial: Sequence[Record] = ()
+    since: int = call.resource.extra.get("since", 0)
+    if not state and 0 < wanted < since:  # Kubernetes' watch cache of a custom kind begins with its definition
+        raise Compacted(since)
     if state:
         if wanted:
             await versions.catch_up(store, wanted)
