@@ -69,6 +69,13 @@ def test_of_equals_the_youngest_goes(rig: Rig) -> None:
     assert victims(rig, cpu="1") == ("n", ["young"])
 
 
+def test_of_those_that_have_not_started_the_first_goes(rig: Rig) -> None:
+    rig.nodes(node(cpu="3"))
+    rig.place(*(pod(name, cpu="1", nodeName="n") for name in "abc"))
+    assert victims(rig, cpu="1") == ("n", ["a"])
+    assert victims(rig, cpu="2") == ("n", ["b", "a"])
+
+
 def test_a_spent_budget_weighs_more_than_priority(rig: Rig) -> None:
     rig.nodes(node("one", cpu="2"), node("two", cpu="2"))
     rig.place(

@@ -135,7 +135,7 @@ class DefaultPreemption:
         status = refuse(pod, node)
         if status is not None:
             return status
-        lesser.sort(key=_importance)
+        lesser = _by_importance(lesser)
         protected, free = self._split_by_budget(lesser)
         victims: list[PodInfo] = []
         broken = 0
@@ -146,7 +146,8 @@ class DefaultPreemption:
             profile.remove_pod(trial, pod, info, node)
             victims.append(info)
             broken += info in protected
-        victims.sort(key=_importance)
+        if protected and free:
+            victims = _by_importance(victims)
         return _Candidate(node.name, victims, _cost(victims, broken))
 
     def _look_at_budgets(self) -> None:
@@ -165,7 +166,7 @@ class DefaultPreemption:
         for info in pods:
             meta = info.pod.metadata
             broken = False
-            for index, (budget, selector) in enumerate(zip(self._seen, self._selectors, strict=True)):
+            for index, (budget, selector) in enumerate(zip(self._seen, self._selectors, strict=True) if meta.labels else ()):
                 if budget.metadata.namespace != meta.namespace or selector.everything or not selector.matches(meta.labels):
                     continue
                 if meta.name in budget.status.disrupted_pods:
@@ -195,9 +196,17 @@ def _started(pod: Pod) -> str:
     return pod.status.start_time or "9999"
 
 
-def _importance(info: PodInfo) -> tuple[int, str]:
-    """Sorts the more important first: higher priority, then longer running."""
-    return -priority(info.pod), _started(info.pod)
+def _by_importance(infos: Sequence[PodInfo]) -> list[PodInfo]:
+    """The more important first: higher priority, then longer running.
+
+    Of those that have not started the newcomers come first: Kubernetes asks when they start, and each time it is a little later.
+    """
+    newest_first = sorted(enumerate(infos), key=lambda each: (-priority(each[1].pod), _started(each[1].pod), _turn(*each)))
+    return [info for _, info in newest_first]
+
+
+def _turn(index: int, info: PodInfo) -> int:
+    return index if info.pod.status.start_time else -index
 
 
 def _cost(infos: Sequence[PodInfo], broken_budgets: int) -> tuple[Any, ...]:
