@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from setpoint.client.settled import Activity
 from setpoint.kit import metrics
-from setpoint.kit.clock import Clock
+from setpoint.kit.clock import Clock, Timer
 
 K = TypeVar("K", bound=Hashable)
 
@@ -128,7 +128,9 @@ class WorkQueue(Generic[K]):
         self._core: Core[K] = Core()
         self._failures: dict[K, int] = {}
         self._retrying: set[K] = set()
-        self._waiters: deque[asyncio.Event] = deque()
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._timer: Timer | None = None
+        self._rings_at = 0.0
         self._closed = False
         self._depth = _DEPTH.labels(name)
         self._adds = _ADDS.labels(name)
@@ -150,8 +152,8 @@ class WorkQueue(Generic[K]):
         """Ask for work on `key` in `seconds`; if it already waits for an earlier moment, that holds."""
         if seconds <= 0:
             self.add(key)
-        elif self._core.add_at(key, self._clock.monotonic() + seconds):
-            self._wake()
+        elif self._core.add_at(key, self._clock.monotonic() + seconds) and self._waiters:
+            self._wind()
 
     def add_backoff(self, key: K) -> float:
         """Ask again for a key whose work failed; gives the delay in seconds."""
@@ -181,33 +183,56 @@ class WorkQueue(Generic[K]):
                 self._retrying.discard(key)
                 self._queued.observe(now - since)
                 self._depth.set(self._core.depth)
-                if self._core.depth or self._core.next_due() is not None:
-                    self._wake()  # the next waiter must take over the watch over what is due
+                if self._core.depth:
+                    self._wake()
                 return key
             if self._closed:
                 raise WorkQueue.Closed
-            await self._wait(now)
+            await self._wait()
 
-    async def _wait(self, now: float) -> None:
-        event = asyncio.Event()
-        self._waiters.append(event)
+    async def _wait(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self._wind()
         try:
-            due = self._core.next_due()
-            if due is None:
-                await event.wait()
-            else:
-                await self._clock.wait(event, max(_SLACK, due - now))
+            await waiter
         except asyncio.CancelledError:
-            if event.is_set():
+            if not waiter.cancelled():
                 self._wake()  # the call was ours; pass it on
+            elif waiter in self._waiters:
+                self._waiters.remove(waiter)
+            if not self._waiters:
+                self._stop()
             raise
-        finally:
-            if not event.is_set():
-                self._waiters.remove(event)
 
     def _wake(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    def _wind(self) -> None:
+        """One timer, for what is due next, as long as anybody waits."""
+        due = self._core.next_due()
+        if due is None or (self._timer is not None and self._rings_at <= due):
+            return
+        self._stop()
+        self._rings_at = due
+        self._timer = self._clock.call_later(max(_SLACK, due - self._clock.monotonic()), self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._core.ripen(self._clock.monotonic() + _SLACK)
+        if self._core.depth:
+            self._wake()
         if self._waiters:
-            self._waiters.popleft().set()
+            self._wind()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def done(self, key: K) -> None:
         """The work on `key` has ended, well or not."""
@@ -219,6 +244,7 @@ class WorkQueue(Generic[K]):
 
     def close(self) -> None:
         self._closed = True
+        self._stop()
         while self._waiters:
             self._wake()
 

@@ -12,10 +12,16 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, Protocol
+
+
+class Timer(Protocol):
+    """What is to be called at some moment, until it is cancelled."""
+
+    def cancel(self) -> None: ...
 
 
 class Clock(Protocol):
@@ -32,6 +38,9 @@ class Clock(Protocol):
 
     async def wait(self, event: asyncio.Event, seconds: float) -> bool:
         """Wait for `event`, `seconds` at most; tell whether it is set."""
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """Call `callback` in `seconds`: where a task that sleeps would do nothing else, it costs a fraction of one."""
 
 
 class RealClock:
@@ -56,6 +65,29 @@ class RealClock:
             return event.is_set()
         return True
 
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        return asyncio.get_running_loop().call_later(max(0.0, seconds), callback)
+
+
+class _VirtualTimer:
+    """A sleeper that is no task: waking it calls its callback."""
+
+    __slots__ = ("_callback",)
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
+
+    def done(self) -> bool:
+        return self._callback is None
+
+    def cancel(self) -> None:
+        self._callback = None
+
+    def set_result(self, _: None) -> None:
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()
+
 
 class VirtualClock:
     """Time that moves only by `advance` and `jump`; for the plain asyncio loop, not uvloop.
@@ -68,7 +100,7 @@ class VirtualClock:
         self._start = start
         self._elapsed = 0.0  # kept apart from `start`: a float of 1.9 billion seconds could not tell microseconds
         self._order = itertools.count()
-        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._sleepers: list[tuple[float, int, asyncio.Future[None] | _VirtualTimer]] = []
 
     def now(self) -> float:
         return self._start + self._elapsed
@@ -100,12 +132,20 @@ class VirtualClock:
             waiter.cancel()
         return event.is_set()
 
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        timer = _VirtualTimer(callback)
+        self._push(seconds, timer)
+        return timer
+
     def _sleeper(self, seconds: float) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._push(seconds, future)
+        return future
+
+    def _push(self, seconds: float, sleeper: asyncio.Future[None] | _VirtualTimer) -> None:
         # At least the next float: a sleep too short to be told from now would let a loop of "not yet" never end.
         due = max(self._elapsed + seconds, math.nextafter(self._elapsed, math.inf))
-        heapq.heappush(self._sleepers, (due, next(self._order), future))
-        return future
+        heapq.heappush(self._sleepers, (due, next(self._order), sleeper))
 
     def next_due(self) -> float | None:
         """The moment (as `now()` counts) at which the next sleeper wakes, None when nobody sleeps."""
@@ -144,8 +184,7 @@ class VirtualClock:
 
     def _wake(self) -> None:
         while (due := self._next()) is not None and due <= self._elapsed:
-            future = heapq.heappop(self._sleepers)[2]
-            future.set_result(None)
+            heapq.heappop(self._sleepers)[2].set_result(None)
 
     async def idle(self) -> None:
         """Return once no other task can run: all wait for the clock or for one another."""
