@@ -64,3 +64,22 @@ async def test_evictions_are_counted_and_given_back(world: Any) -> None:
     await world.clock.advance(1)
     status = (await world.get(BUDGET))["status"]
     assert (status["expectedPods"], status["currentHealthy"], status.get("disruptedPods")) == (1, 1, None)
+
+
+async def test_a_controller_without_scale_is_an_error_and_pods_without_one_are_told_of(world: Any) -> None:
+    await world.namespace("ns", account=True)
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+    for name, owners in (("free", []), ("owned", [owner])):
+        body = {"metadata": {"name": name, "ownerReferences": owners}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        await world.call("POST", "/api/v1/namespaces/ns/pods", body)
+    spec = {"maxUnavailable": 1, "selector": {}}
+    await world.call("POST", BUDGET.removesuffix("/b"), {"metadata": {"name": "b"}, "spec": spec})
+    await world.run(NAME)
+    (condition,) = (await world.get(BUDGET))["status"]["conditions"]
+    assert condition["message"] == "jobs.batch does not implement the scale subresource"
+    assert (condition["reason"], condition.get("observedGeneration")) == ("SyncFailed", None)
+    await world.call("DELETE", "/api/v1/namespaces/ns/pods/owned", {"gracePeriodSeconds": 0})
+    await world.clock.advance(1)
+    assert (await world.get(BUDGET))["status"]["expectedPods"] == 0
+    events = (await world.call("GET", "/api/v1/namespaces/ns/events"))["items"]
+    assert {each["reason"] for each in events} == {"CalculateExpectedPodCountFailed", "UnmanagedPods"}

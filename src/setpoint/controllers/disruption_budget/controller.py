@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.apps_v1 import DEPLOYMENTS, REPLICASETS, STATEFULSETS
 from setpoint.api.types.core_v1 import PODS, REPLICATIONCONTROLLERS, Pod
 from setpoint.api.types.policy_v1 import PODDISRUPTIONBUDGETS, PodDisruptionBudget, PodDisruptionBudgetStatus
+from setpoint.client.client import Client
 from setpoint.client.controller import Controller, Result
 from setpoint.client.events import EventRecorder
 from setpoint.client.factory import InformerFactory
@@ -21,6 +23,10 @@ from setpoint.controllers.claims import matches, selector_of
 from setpoint.controllers.component import Context
 from setpoint.controllers.disruption_budget import status as statuses
 from setpoint.controllers.disruption_budget.status import DELETION_TIMEOUT, Observed, ScaleError
+from setpoint.kit.clock import Clock
+
+if TYPE_CHECKING:
+    from setpoint.controllers.horizontal_pod_autoscaler.targets import Mapper
 
 NAME = "disruption-controller"
 _RECORDER = "controllermanager"
@@ -36,24 +42,59 @@ class Plan(Struct, frozen=True):
     recheck: float | None = None
 
 
+_Scale = int | str | None
+
+
 class Scales:
-    """How many pods the controllers of pods want, from the caches."""
+    """How many pods the controllers of pods want: from the caches, of other kinds than the usual from the server."""
 
-    def __init__(self, informers: InformerFactory) -> None:
+    def __init__(self, informers: InformerFactory, client: Client, clock: Clock) -> None:
         self.informers: dict[str, Informer[Any]] = {resource.kind: informers.of(resource) for resource in _OWNERS}
+        self._client = client
+        self._clock = clock
+        self._mapper: Mapper | None = None
 
-    def of(self, pod: Pod) -> tuple[str, int | None]:
-        """The uid of the pod's controller, and its replicas: of a ReplicaSet's Deployment where it has one."""
-        ref = controller_of(pod.metadata)
-        if ref is None:
-            return "", None
+    async def all(self, pods: Iterable[Pod]) -> dict[str, _Scale]:
+        """By uid of the controllers of pods."""
+        found: dict[str, _Scale] = {}
+        for pod in pods:
+            ref = controller_of(pod.metadata)
+            if ref is not None and ref.uid not in found:
+                known = ref.kind in self.informers
+                found[ref.uid] = self._of(pod, ref) if known else await self._asked(pod.metadata.namespace, ref)
+        return found
+
+    async def _asked(self, namespace: str, ref: Any) -> _Scale:
+        """What the `scale` subresource says, or why there is none; the messages are Kubernetes'."""
+        from setpoint.controllers.horizontal_pod_autoscaler import targets  # few clusters need it
+
+        self._mapper = self._mapper or targets.Mapper(self._client, self._clock)
+        try:
+            resource = await self._mapper.resource(ref.api_version, ref.kind)
+        except targets.UnknownKind:
+            return f'no matches for kind "{ref.kind}" in version "{ref.api_version}"'
+        try:
+            scale = await self._client.raw("GET", resource.path(namespace, ref.name, "scale"))
+        except StatusError as error:
+            if error.code != 404:
+                return str(error)
+            missing = (error.details or {}).get("name")
+            return None if missing else f"{resource.group_resource} does not implement the scale subresource"
+        if scale["metadata"].get("uid") != ref.uid:
+            return None
+        replicas: int = (scale.get("spec") or {}).get("replicas") or 0
+        return replicas
+
+    def _of(self, pod: Pod, ref: Any) -> _Scale:
+        """The replicas of a pod's controller: of a ReplicaSet's Deployment where it has one."""
         owner = self._find(ref.kind, pod.metadata.namespace, ref.name, ref.uid)
         if owner is None:
-            return ref.uid, None
+            return None
         above = controller_of(owner.metadata)
         if ref.kind == REPLICASETS.kind and above is not None and above.kind == DEPLOYMENTS.kind:
             owner = self._find(above.kind, pod.metadata.namespace, above.name, above.uid) or owner
-        return ref.uid, 1 if owner.spec.replicas is None else owner.spec.replicas
+        replicas: int | None = owner.spec.replicas
+        return 1 if replicas is None else replicas
 
     def _find(self, kind: str, namespace: str, name: str, uid: str) -> Any:
         informer = self.informers.get(kind)
@@ -72,17 +113,18 @@ class BudgetReconciler:
         self._scales = scales
         self._recorder = recorder
 
-    def observe(self, name: str) -> Observed | None:
+    async def observe(self, name: str) -> Observed | None:
         budget = self._budgets.get(name)
         if budget is None:
             return None
         selector = budget_selector(budget)
         pods = [] if selector is None else [pod for pod in self._pods.list(budget.metadata.namespace) if matches(selector, pod)]
-        return Observed(budget, pods, dict(map(self._scales.of, pods)), self._clock.now())
+        scales = await self._scales.all(pods) if statuses.counts_controllers(budget) else {}
+        return Observed(budget, pods, scales, self._clock.now())
 
     def diff(self, observed: Observed) -> Plan | None:
         budget = observed.budget
-        event = None if observed.pods else ("Normal", "NoPods", "No matching pods found")
+        event = _noticed(observed)
         try:
             status = statuses.calculate(observed)
         except ScaleError as error:
@@ -108,6 +150,25 @@ class BudgetReconciler:
         return Result(plan.recheck)
 
 
+def _noticed(observed: Observed) -> tuple[str, str, str] | None:
+    """What is odd about the pods of a budget."""
+    if not observed.pods:
+        return "Normal", "NoPods", "No matching pods found"
+    if not statuses.counts_controllers(observed.budget):
+        return None
+    if all(controller_of(pod.metadata) is not None for pod in observed.pods):
+        return None
+    from setpoint.controllers.horizontal_pod_autoscaler.metrics import go_selector
+
+    selector = go_selector(observed.budget.spec.selector)
+    why = (
+        f"Pods selected by this PodDisruptionBudget (selector: {selector}) were found to be unmanaged. As a result, the status of"
+        " the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set"
+        ' ".spec.minAvailable" field of the PDB to an integer value.'
+    )
+    return "Warning", "UnmanagedPods", why
+
+
 def budget_selector(budget: PodDisruptionBudget) -> LabelSelector | None:
     """None selects nothing, an empty selector everything (policy/v1)."""
     return None if budget.spec.selector is None else selector_of(budget.spec.selector)
@@ -116,7 +177,7 @@ def budget_selector(budget: PodDisruptionBudget) -> LabelSelector | None:
 def new(context: Context) -> Controller[Observed, Plan]:
     """The controller, its handlers registered; nothing runs yet."""
     budgets, pods = context.informers.of(PODDISRUPTIONBUDGETS), context.informers.of(PODS)
-    scales = Scales(context.informers)
+    scales = Scales(context.informers, context.client, context.clock)
     reconciler = BudgetReconciler(context, scales, context.recorder(_RECORDER))
     informers: list[Informer[Any]] = [budgets, pods, *scales.informers.values()]
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=informers)

@@ -26,11 +26,11 @@ class ScaleError(Exception):
 
 
 class Observed(Struct, frozen=True):
-    """A budget, the pods that it selects, and the replicas of their controllers by uid (None: not known)."""
+    """A budget, the pods that it selects, and by uid the replicas of their controllers, or why those are not known."""
 
     budget: PodDisruptionBudget
     pods: Sequence[Pod]
-    scales: Mapping[str, int | None]
+    scales: Mapping[str, int | str | None]
     now: float
 
 
@@ -47,10 +47,17 @@ def expected_scale(observed: Observed) -> int:
         if ref is None:
             continue
         scale = observed.scales.get(ref.uid)
+        if isinstance(scale, str):
+            raise ScaleError(scale)
         if scale is None:
             raise ScaleError(f'found no controllers for pod "{pod.metadata.name}"')
         seen[ref.uid] = scale
     return sum(seen.values())
+
+
+def counts_controllers(budget: PodDisruptionBudget) -> bool:
+    """Whether how many pods there should be is asked of their controllers."""
+    return budget.spec.max_unavailable is not None or isinstance(budget.spec.min_available, str)
 
 
 def expectation(observed: Observed) -> tuple[int, int]:
@@ -88,7 +95,7 @@ def calculate(observed: Observed) -> PodDisruptionBudgetStatus:
     allowed = max(healthy - desired, 0) if expected > 0 else 0
     reason = "SufficientPods" if allowed else "InsufficientPods"
     return PodDisruptionBudgetStatus(
-        conditions=_with_condition(budget, "True" if allowed else "False", reason, "", observed.now),
+        conditions=_with_condition(budget, "True" if allowed else "False", reason, "", observed.now, budget.metadata.generation),
         current_healthy=healthy,
         desired_healthy=desired,
         disrupted_pods=evicted,
@@ -101,12 +108,13 @@ def calculate(observed: Observed) -> PodDisruptionBudgetStatus:
 def failed(observed: Observed, message: str) -> PodDisruptionBudgetStatus:
     """What cannot be computed allows nothing."""
     budget = observed.budget
-    conditions = _with_condition(budget, "False", "SyncFailed", message, observed.now)
+    seen = budget.status.observed_generation
+    conditions = _with_condition(budget, "False", "SyncFailed", message, observed.now, seen)
     return msgspec.structs.replace(budget.status, conditions=conditions, disruptions_allowed=0)
 
 
 def _with_condition(
-    budget: PodDisruptionBudget, status: str, reason: str, message: str, now: float
+    budget: PodDisruptionBudget, status: str, reason: str, message: str, now: float, generation: int
 ) -> tuple[meta_v1.Condition, ...]:
     conditions = budget.status.conditions
     before = next((one for one in conditions if one.type == _CONDITION), None)
@@ -116,7 +124,7 @@ def _with_condition(
         status=status,
         reason=reason,
         message=message,
-        observed_generation=budget.metadata.generation,
+        observed_generation=generation,
         last_transition_time=since,
     )
     return (*(one for one in conditions if one.type != _CONDITION), condition)
