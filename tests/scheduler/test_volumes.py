@@ -132,6 +132,22 @@ class TestBinding:
         assert hosts.schedule(user()) == "n2"
 
 
+def test_a_reserved_volume_binds_the_claim_to_its_node(hosts: Rig) -> None:
+    storage_class(hosts)
+    claim(hosts)
+    volume(hosts, "other", host="h1")
+    volume(hosts, "reserved", host="h2", size="9Gi", accessModes=[], claimRef={"namespace": "d", "name": "c", "uid": "u-c"})
+    assert hosts.schedule(user()) == "n2"
+    refused = user(nodeSelector={"host": "h1"})
+    assert "1 node(s) didn't find available persistent volumes to bind" in reason(hosts, refused)
+
+
+def test_the_first_claim_that_cannot_be_used_is_named(hosts: Rig) -> None:
+    for name in "ab":
+        claim(hosts, name, deletionTimestamp="2026-01-01T00:00:00Z")
+    assert 'persistentvolumeclaim "b" is being deleted' in str(hosts.no_fit(user("p", "b", "a")))
+
+
 def test_a_claim_for_one_pod(hosts: Rig) -> None:
     volume(hosts)
     claim(hosts, volume="v", mode="ReadWriteOncePod")

@@ -77,8 +77,6 @@ class VolumeBinding:
             return None, SKIP
         try:
             claims = self._volumes.claims_of(pod)
-            for claim in claims:
-                _check(claim)
         except ClaimError as error:
             return None, error.status
         found = _Claims([], [])
@@ -180,15 +178,6 @@ class VolumeBinding:
             return any(class_of(claim) == event.new.metadata.name for claim in self._volumes.claims_of(pod))
         except ClaimError:
             return False
-
-
-def _check(claim: PersistentVolumeClaim) -> None:
-    name = claim.metadata.name
-    if claim.status.phase == "Lost":
-        volume = claim.spec.volume_name
-        raise ClaimError(f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"')
-    if claim.metadata.deletion_timestamp is not None:
-        raise ClaimError(f'persistentvolumeclaim "{name}" is being deleted')
 
 
 def _choice(state: CycleState, node: str) -> Choice | None:

@@ -53,14 +53,24 @@ class Volumes(Struct, frozen=True):
             raise ClaimError(text)
         if found is None:
             raise ClaimError(f'persistentvolumeclaim "{name.claim}" not found')
+        return found
+
+    def claims_of(self, pod: Pod) -> list[PersistentVolumeClaim]:
+        """The pod's claims, all of which can be used, or a ClaimError for the first that cannot."""
+        return [self._usable(pod, name) for name in claim_names(pod)]
+
+    def _usable(self, pod: Pod, name: ClaimName) -> PersistentVolumeClaim:
+        found = self.claim(pod, name)
+        if found.status.phase == "Lost":
+            volume = found.spec.volume_name
+            raise ClaimError(f'persistentvolumeclaim "{name.claim}" bound to non-existent persistentvolume "{volume}"')
+        if found.metadata.deletion_timestamp is not None:
+            raise ClaimError(f'persistentvolumeclaim "{name.claim}" is being deleted')
         if name.ephemeral and not _is_owned(found, pod):
             meta = pod.metadata
             where = f"PVC {meta.namespace}/{name.claim} was not created for pod {meta.namespace}/{meta.name}"
             raise ClaimError(f"{where} (pod is not owner)")
         return found
-
-    def claims_of(self, pod: Pod) -> list[PersistentVolumeClaim]:
-        return [self.claim(pod, name) for name in claim_names(pod)]
 
     def volume(self, name: str) -> PersistentVolume | None:
         found: PersistentVolume | None = self.volumes.get(name)
@@ -119,13 +129,12 @@ def _is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Class, mode, access and size are what the claim asks for."""
+    """Class, mode and size are what the claim asks for."""
     want, have = claim.spec, volume.spec
     return (
         volume.metadata.deletion_timestamp is None
         and class_of(volume) == class_of(claim)
         and (have.volume_mode or "Filesystem") == (want.volume_mode or "Filesystem")
-        and set(want.access_modes) <= set(have.access_modes)
         and (have.volume_attributes_class_name or "") == (want.volume_attributes_class_name or "")
         and size_of(have.capacity) >= requested(claim)
     )
@@ -134,17 +143,22 @@ def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 def find_volume(
     claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], node: Node, taken: Iterable[str]
 ) -> PersistentVolume | None:
-    """A volume reserved for the claim, else the smallest free one on the node that suits it and is not taken."""
+    """A volume reserved for the claim, else the smallest free one on the node that suits it and is not taken.
+
+    A reserved one is not asked for its access modes, and when it cannot be reached from the node no other takes its place.
+    """
     best: PersistentVolume | None = None
     selector = None if claim.spec.selector is None else selector_of(claim.spec.selector)
     for volume in volumes:
-        if volume.metadata.name in taken or not _suits(volume, claim) or not reaches(volume, node):
+        if volume.metadata.name in taken or not _suits(volume, claim):
             continue
         if _is_for(volume, claim):
-            return volume
-        if volume.spec.claim_ref is not None or volume.status.phase != "Available":
+            return volume if reaches(volume, node) else None
+        if volume.spec.claim_ref is not None or volume.status.phase != "Available" or not reaches(volume, node):
             continue
         if selector is not None and not selector.matches(volume.metadata.labels):
+            continue
+        if not set(claim.spec.access_modes) <= set(volume.spec.access_modes):
             continue
         if best is None or size_of(volume.spec.capacity) < size_of(best.spec.capacity):
             best = volume
