@@ -20,6 +20,7 @@ from setpoint.apiserver.options import ListOptions, list_options
 from setpoint.apiserver.request import Response
 from setpoint.apiserver.selecting import Scope, scope_of
 from setpoint.apiserver.watch_lines import Lines
+from setpoint.kit.clock import Timer
 from setpoint.storage.protocol import Compacted, Event, Future, Lagged, Only, Record, Unavailable, Watch
 
 #: seconds between bookmarks, and before the end when the last one comes
@@ -184,7 +185,7 @@ class _Pace:
         self._end = self._clock.monotonic() + timeout
         self._bookmarks = bookmarks
         self._bookmark = self._next_bookmark()
-        self._timer: asyncio.Future[None] | None = None
+        self._timer: Timer | None = None
         self._scope: asyncio.Timeout | None = None
 
     def left(self) -> float:
@@ -217,9 +218,8 @@ class _Pace:
         due = min(self._end, self._bookmark) if self._bookmarks else self._end
         if self._clock.monotonic() >= due:
             return None if self.over() else ()
-        if self._timer is None or self._timer.done():
-            self._timer = asyncio.ensure_future(self._clock.sleep(due - self._clock.monotonic()))
-            self._timer.add_done_callback(self._ring)
+        if self._timer is None:
+            self._timer = self._clock.call_later(due - self._clock.monotonic(), self._ring)
         try:
             async with asyncio.timeout(None) as self._scope:
                 return await watch.next()
@@ -228,8 +228,9 @@ class _Pace:
         finally:
             self._scope = None
 
-    def _ring(self, timer: asyncio.Future[None]) -> None:
-        if self._scope is not None and not timer.cancelled():
+    def _ring(self) -> None:
+        self._timer = None
+        if self._scope is not None:
             self._scope.reschedule(asyncio.get_running_loop().time())
 
     def stop(self) -> None:
