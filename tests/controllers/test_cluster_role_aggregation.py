@@ -24,3 +24,12 @@ async def test_a_role_gathers_the_rules_of_others(world: Any) -> None:
     await world.call("DELETE", f"{ROOT}/a")
     await world.clock.advance(1)
     assert not await rules("whole")
+
+
+async def test_rules_of_a_role_that_gathers_nothing_stay(world: Any) -> None:
+    rule = {"matchLabels": {"to": "nothing"}}
+    body = {"metadata": {"name": "own"}, "aggregationRule": {"clusterRoleSelectors": [rule]}, "rules": [RULE]}
+    await world.call("POST", ROOT, body)
+    await world.run("clusterrole-aggregation-controller")
+    await world.clock.advance(1)
+    assert (await world.get(f"{ROOT}/own"))["rules"] == [RULE]

@@ -48,7 +48,11 @@ class AggregationReconciler:
         return Plan(role.metadata.name, rules) if rules != (plain.get("rules") or []) else None
 
     async def act(self, plan: Plan) -> Result | None:
-        await self._client.apply(CLUSTERROLES, {"metadata": {"name": plan.role}, "rules": plan.rules}, force=True)
+        """Where nothing is gathered no rules are said, so that what others have written there stays."""
+        role: dict[str, Any] = {"metadata": {"name": plan.role}}
+        if plan.rules:
+            role["rules"] = plan.rules
+        await self._client.apply(CLUSTERROLES, role, force=True)
         return None
 
 
