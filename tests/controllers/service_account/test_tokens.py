@@ -58,3 +58,12 @@ async def test_a_token_that_is_taken_out_is_made_again(world: World) -> None:
     await world.merge(f"{SECRETS}/s", {"data": {"token": None, "ca.crt": None}})
     await world.clock.advance(1)
     assert {*(await world.get(f"{SECRETS}/s"))["data"]} == {"token", "namespace", "ca.crt"}
+
+
+async def test_an_account_names_no_secret_that_is_gone(world: World) -> None:
+    await start(world)
+    await world.call("POST", ACCOUNTS, {"metadata": {"name": "a"}, "secrets": [{"name": "s"}, {"name": "other"}]})
+    await make_secret(world, "a")
+    await world.call("DELETE", f"{SECRETS}/s")
+    await world.clock.advance(1)
+    assert (await world.get(f"{ACCOUNTS}/a"))["secrets"] == [{"name": "other"}]

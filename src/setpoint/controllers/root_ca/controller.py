@@ -59,8 +59,8 @@ class RootCaReconciler:
         if observed.config_map is None:
             return Plan(name)
         data = observed.config_map.data
-        if dict(data) == {FILE: self._ca} and (observed.config_map.metadata.annotations or {}).get(ANNOTATION) == DESCRIPTION:
-            return None
+        if dict(data) == {FILE: self._ca} and (observed.config_map.metadata.annotations or {}).get(ANNOTATION):
+            return None  # whatever description somebody gave it
         wanted = {**dict.fromkeys(data), FILE: self._ca}
         return Plan(name, {"metadata": {"annotations": {ANNOTATION: DESCRIPTION}}, "data": wanted})
 

@@ -16,6 +16,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import SECRETS, SERVICEACCOUNTS, Secret, ServiceAccount
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
+from setpoint.client.informer import any_of
 from setpoint.client.objects import key, key_of
 from setpoint.client.store import Store
 from setpoint.controllers.component import Context
@@ -26,20 +27,26 @@ ACCOUNT_NAME, ACCOUNT_UID = "kubernetes.io/service-account.name", "kubernetes.io
 #: namespace, name and uid of an account, and the Secret's name → the token
 Sign = Callable[[str, str, str, str], str]
 _SECRETS: Resource[Any] = Resource("", "v1", "secrets", "Secret", namespaced=True, type=dict)
+_ACCOUNTS: Resource[Any] = Resource("", "v1", "serviceaccounts", "ServiceAccount", namespaced=True, type=dict)
 
 
 class Observed(Struct, frozen=True):
-    """A Secret and the account that it names; None where there is none, or another of the same name."""
+    """A Secret and the account that it names; None where there is none, or another of the same name.
+
+    `gone`: the Secret is no more.
+    """
 
     secret: Secret
     account: ServiceAccount | None
+    gone: bool = False
 
 
 class Plan(Struct, frozen=True):
-    """Fill the Secret for the account, or delete it where there is none."""
+    """Fill the Secret for the account, or delete it where there is none; `gone`: have the account name it no more."""
 
     secret: Secret
     account: ServiceAccount | None
+    gone: bool = False
 
 
 class TokenReconciler:
@@ -55,9 +62,17 @@ class TokenReconciler:
         self._accounts = accounts
         self._sign = sign
         self._ca = b64encode(ca.encode()).decode()
+        self._gone: dict[str, Secret] = {}
+
+    def deleted(self, secret: Secret) -> None:
+        """Its account is looked at when its key comes up."""
+        self._gone[key_of(secret)] = secret
 
     def observe(self, name: str) -> Observed | None:
-        secret = self._secrets.get(name)
+        gone, secret = self._gone.pop(name, None), self._secrets.get(name)
+        if secret is None and gone is not None:
+            account = self._accounts.get(key(gone.metadata.namespace, _account_name(gone)))
+            return Observed(gone, account if _is_meant(gone, account) else None, gone=True)
         if secret is None or secret.type != TYPE:
             return None
         account = self._accounts.get(key(secret.metadata.namespace, _account_name(secret)))
@@ -65,6 +80,8 @@ class TokenReconciler:
 
     def diff(self, observed: Observed) -> Plan | None:
         secret, account = observed.secret, observed.account
+        if observed.gone:
+            return Plan(secret, account, gone=True) if account is not None and _is_named(secret, account) else None
         if account is not None and not self._lacks(secret, account):
             return None
         return Plan(secret, account)
@@ -77,6 +94,9 @@ class TokenReconciler:
     async def act(self, plan: Plan) -> Result | None:
         metadata = plan.secret.metadata
         try:
+            if plan.gone:
+                await self._unname(plan.secret)
+                return None
             account = plan.account or await self._live(plan.secret)
             if account is None:
                 await self._client.delete(SECRETS, metadata.name, metadata.namespace, uid=metadata.uid)
@@ -84,8 +104,19 @@ class TokenReconciler:
                 await self._fill(plan.secret, account)
         except StatusError as error:
             if error.code != 404:
+                if plan.gone:
+                    self.deleted(plan.secret)  # for the next attempt
                 raise
         return None
+
+    async def _unname(self, secret: Secret) -> None:
+        """Of the account as it is now."""
+        name, namespace = secret.metadata.name, secret.metadata.namespace
+        held: dict[str, Any] = await self._client.get(_ACCOUNTS, _account_name(secret), namespace)
+        uid = (secret.metadata.annotations or {}).get(ACCOUNT_UID, "")
+        if uid in ("", held["metadata"]["uid"]):
+            left = [each for each in held.get("secrets") or () if each.get("name") != name]
+            await self._client.update(_ACCOUNTS, {**held, "secrets": left}, namespace)
 
     async def _live(self, secret: Secret) -> ServiceAccount | None:
         """The account as it is now: a Secret is not taken away on a cache's word."""
@@ -121,6 +152,10 @@ def _account_name(secret: Secret) -> str:
     return (secret.metadata.annotations or {}).get(ACCOUNT_NAME, "")
 
 
+def _is_named(secret: Secret, account: ServiceAccount) -> bool:
+    return any(each.name == secret.metadata.name for each in account.secrets)
+
+
 def _is_meant(secret: Secret, account: ServiceAccount | None) -> bool:
     """Whether this is the account that a Secret names, and not a later one of the same name."""
     uid = (secret.metadata.annotations or {}).get(ACCOUNT_UID, "")
@@ -145,6 +180,11 @@ def new(context: Context) -> Controller[Observed, Plan] | None:
                 if secret is not None and key(secret.metadata.namespace, _account_name(secret)) == key_of(which):
                     controller.enqueue(name)
 
-    controller.follow(secrets)
+    def secret_changed(_: str, old: Secret | None, secret: Secret | None) -> None:
+        if secret is None and old is not None:
+            reconciler.deleted(old)
+        controller.enqueue(key_of(any_of(old, secret)))
+
+    secrets.on_change(secret_changed)
     accounts.on_change(account_changed)
     return controller
