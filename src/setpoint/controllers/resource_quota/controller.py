@@ -53,7 +53,7 @@ class ResourceQuotas:
         self._context = context
         self._quotas = context.informers.of(RESOURCEQUOTAS)
         pods = context.informers.of(PODS)
-        self._reconciler = QuotaReconciler(context.client, context.clock, self._quotas.store)
+        self._reconciler = QuotaReconciler(context.client, context.clock, self._quotas.store, pods)
         self._controller: Controller[Observed, Plan] = Controller(
             NAME, self._reconciler, context.clock, workers=2, informers=(self._quotas,)
         )

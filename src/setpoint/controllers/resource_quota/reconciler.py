@@ -12,10 +12,11 @@ from setpoint.api.machinery import quantity, quota
 from setpoint.api.machinery.quota import Amounts
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.types.core_v1 import PERSISTENTVOLUMECLAIMS, PODS, RESOURCEQUOTAS, SERVICES, ResourceQuota
+from setpoint.api.types.core_v1 import PERSISTENTVOLUMECLAIMS, PODS, RESOURCEQUOTAS, SERVICES, Pod, ResourceQuota
 from setpoint.client.client import Client
 from setpoint.client.controller import Result
 from setpoint.client.discovery import Discovered, discover
+from setpoint.client.informer import Informer
 from setpoint.client.store import Store
 from setpoint.kit.clock import Clock
 
@@ -54,7 +55,7 @@ _Known = dict[tuple[str, str], Amounts]
 
 
 class Observed(Struct, frozen=True):
-    """A quota as the server has it now, and what is used under each of its names."""
+    """A quota, and what is used under each of its names."""
 
     quota: ResourceQuota
     used: Mapping[str, str]
@@ -68,26 +69,26 @@ class Plan(Struct, frozen=True):
 
 
 class QuotaReconciler:
-    """Keys are quotas. Counts with lists of the server, for caches lag behind what admission has charged."""
+    """Keys are quotas. A count must not miss what admission has charged for: it would be given back, and then used twice.
 
-    def __init__(self, client: Client, clock: Clock, quotas: Store[ResourceQuota]) -> None:
+    A pod is charged for before it is written. So pods are counted in the informer's cache where that has come further than the
+    quota's own version, and in a list of the server where it lags behind; other kinds in lists. The count is written on condition
+    that the quota still has that version, hence was not charged meanwhile.
+    """
+
+    def __init__(self, client: Client, clock: Clock, quotas: Store[ResourceQuota], pods: Informer[Pod]) -> None:
         self._client = client
         self._clock = clock
         self._quotas = quotas
+        self._pods = pods
         self._discovered = Discovered(())
         self._known: dict[str, tuple[Any, _Known]] = {}
 
     async def observe(self, key: str) -> Observed | None:
-        cached = self._quotas.get(key)
-        if cached is None:
+        present = self._quotas.get(key)
+        if present is None:
             self._known.pop(key, None)
             return None
-        meta = cached.metadata
-        # the controller's role lets it list quotas, not get them
-        found = await self._client.list(RESOURCEQUOTAS, meta.namespace, field_selector=f"metadata.name={meta.name}")
-        if not found.items:
-            return None
-        present = found.items[0]
         return Observed(present, await self._count(key, present))
 
     async def _count(self, key: str, present: ResourceQuota) -> dict[str, str]:
@@ -99,7 +100,7 @@ class QuotaReconciler:
         total: Amounts = dict.fromkeys(hard, quantity.ZERO)
         fresh: _Known = {}
         for resource in sorted({quota.counted_resource(name) for name in hard} - {""}):
-            for item in await self._list(resource, present.metadata.namespace):
+            for item in await self._items(resource, present):
                 uid, version, is_going = _identity(item)
                 used = known.get((uid, version))
                 if used is None:
@@ -116,6 +117,12 @@ class QuotaReconciler:
             return {}
         used = quota.usage(resource, obj, self._clock.now())
         return {name: value for name, value in used.items() if name in names}
+
+    async def _items(self, name: str, present: ResourceQuota) -> list[Any]:
+        meta = present.metadata
+        if name == PODS.group_resource and _number(self._pods.resource_version) >= _number(meta.resource_version) > 0:
+            return [*self._pods.store.list(meta.namespace)]
+        return await self._list(name, meta.namespace)
 
     async def _list(self, name: str, namespace: str) -> list[Any]:
         """All objects of a resource in the namespace; nothing where there is no such resource."""
@@ -161,6 +168,11 @@ class QuotaReconciler:
             if error.reason != "NotFound":
                 raise
         return None
+
+
+def _number(version: str) -> int:
+    """A resourceVersion as a number, by which those of built-in kinds are in order; 0 where it is none."""
+    return int(version) if version.isdecimal() else 0
 
 
 def _identity(obj: Any) -> tuple[str, str, bool]:
