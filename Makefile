@@ -38,13 +38,14 @@ ALONE := tests/node tests/e2e tests/bounds
 test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without processes side by side, then those with
 	@$(DEBIAN) test
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(filter-out $(ALONE) tests/golden tests/__pycache__,$(wildcard tests/*)) $(TALKERS)
-	@$(MAKE) --no-print-directory -j2 --output-sync=target test-alone test-unprivileged
+	@$(MAKE) --no-print-directory -j2 --output-sync=target test-servers test-agents
 
-.PHONY: test-alone test-unprivileged
-test-alone:  ## tests with processes, containers' rights and times: one after the other
-	$(BIN)/python -m pytest $(ALONE) $(addprefix --ignore=,$(filter tests/e2e/%,$(TALKERS)))
+.PHONY: test-servers test-agents
+test-servers:  ## tests with whole servers and times: one after the other
+	$(BIN)/python -m pytest tests/e2e tests/bounds $(addprefix --ignore=,$(filter tests/e2e/%,$(TALKERS)))
 
-test-unprivileged:  ## the end-to-end tests again, as a user without rights
+test-agents:  ## beside them: agents with their containers; then the end-to-end tests again, as a user without rights
+	$(BIN)/python -m pytest tests/node
 	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
 
 soak: $(STAMP) bytecode  ## what takes longer: all seeds of the property tests, all recordings, a day in a cluster, fuzzing, an old kubectl
