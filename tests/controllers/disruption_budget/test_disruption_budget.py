@@ -7,8 +7,9 @@ import pytest
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.policy_v1 import PodDisruptionBudget
-from setpoint.controllers.disruption_budget.status import Observed, ScaleError, calculate
+from setpoint.controllers.disruption_budget.status import Observed, Scale, ScaleError, calculate
 
+SCALES = {"r": Scale("r", 3), "new": Scale("d", 2), "old": Scale("d", 2)}
 NAME = "disruption-controller"
 BUDGET = "/apis/policy/v1/namespaces/ns/poddisruptionbudgets/b"
 
@@ -33,11 +34,13 @@ def pod(name: str, *, ready: bool = True, owner: str = "", **metadata: Any) -> P
         ({"minAvailable": "50%"}, [pod("a", owner="r"), pod("b", owner="r")], (2, 2, 3, 0)),
         ({"maxUnavailable": 1}, [pod("a")], (1, 0, 0, 0)),
         ({"maxUnavailable": "34%"}, [pod("a", owner="r"), pod("b", owner="r")], (2, 1, 3, 1)),
+        ({"maxUnavailable": 1}, [pod("a", owner="new"), pod("b", owner="old"), pod("c", owner="r")], (3, 4, 5, 0)),
+        ({}, [pod("a"), pod("b")], (2, 0, 0, 0)),
         ({"minAvailable": 0}, [pod("a", ready=False), pod("b", deletionTimestamp="2030-01-01T00:00:00Z")], (0, 0, 2, 0)),
     ],
 )
 def test_counts(spec: Any, pods: list[Pod], wanted: tuple[int, int, int, int]) -> None:
-    status = calculate(Observed(budget(**spec), pods, {"r": 3}, 0.0))
+    status = calculate(Observed(budget(**spec), pods, SCALES, 0.0))
     assert (status.current_healthy, status.desired_healthy, status.expected_pods, status.disruptions_allowed) == wanted
     assert status.conditions[0].status == ("True" if wanted[3] else "False")
 

@@ -22,7 +22,7 @@ from setpoint.client.owners import controller_of
 from setpoint.controllers.claims import matches, selector_of
 from setpoint.controllers.component import Context
 from setpoint.controllers.disruption_budget import status as statuses
-from setpoint.controllers.disruption_budget.status import DELETION_TIMEOUT, Observed, ScaleError
+from setpoint.controllers.disruption_budget.status import DELETION_TIMEOUT, Observed, Scale, ScaleError
 from setpoint.kit.clock import Clock
 
 if TYPE_CHECKING:
@@ -42,29 +42,31 @@ class Plan(Struct, frozen=True):
     recheck: float | None = None
 
 
-_Scale = int | str | None
+_Known = Scale | str | None
 
 
 class Scales:
     """How many pods the controllers of pods want: from the caches, of other kinds than the usual from the server."""
 
     def __init__(self, informers: InformerFactory, client: Client, clock: Clock) -> None:
-        self.informers: dict[str, Informer[Any]] = {resource.kind: informers.of(resource) for resource in _OWNERS}
+        self.informers: dict[tuple[str, str], Informer[Any]] = {
+            (resource.group, resource.kind): informers.of(resource) for resource in _OWNERS
+        }
         self._client = client
         self._clock = clock
         self._mapper: Mapper | None = None
 
-    async def all(self, pods: Iterable[Pod]) -> dict[str, _Scale]:
+    async def all(self, pods: Iterable[Pod]) -> dict[str, _Known]:
         """By uid of the controllers of pods."""
-        found: dict[str, _Scale] = {}
+        found: dict[str, _Known] = {}
         for pod in pods:
             ref = controller_of(pod.metadata)
             if ref is not None and ref.uid not in found:
-                known = ref.kind in self.informers
+                known = _group_kind(ref) in self.informers
                 found[ref.uid] = self._of(pod, ref) if known else await self._asked(pod.metadata.namespace, ref)
         return found
 
-    async def _asked(self, namespace: str, ref: Any) -> _Scale:
+    async def _asked(self, namespace: str, ref: Any) -> _Known:
         """What the `scale` subresource says, or why there is none; the messages are Kubernetes'."""
         from setpoint.controllers.horizontal_pod_autoscaler import targets  # few clusters need it
 
@@ -82,24 +84,26 @@ class Scales:
             return None if missing else f"{resource.group_resource} does not implement the scale subresource"
         if scale["metadata"].get("uid") != ref.uid:
             return None
-        replicas: int = (scale.get("spec") or {}).get("replicas") or 0
-        return replicas
+        return Scale(ref.uid, (scale.get("spec") or {}).get("replicas") or 0)
 
-    def _of(self, pod: Pod, ref: Any) -> _Scale:
+    def _of(self, pod: Pod, ref: Any) -> _Known:
         """The replicas of a pod's controller: of a ReplicaSet's Deployment where it has one."""
-        owner = self._find(ref.kind, pod.metadata.namespace, ref.name, ref.uid)
+        owner = self._find(ref, pod.metadata.namespace)
         if owner is None:
             return None
         above = controller_of(owner.metadata)
         if ref.kind == REPLICASETS.kind and above is not None and above.kind == DEPLOYMENTS.kind:
-            owner = self._find(above.kind, pod.metadata.namespace, above.name, above.uid) or owner
-        replicas: int | None = owner.spec.replicas
-        return 1 if replicas is None else replicas
+            owner = self._find(above, pod.metadata.namespace) or owner
+        return Scale(owner.metadata.uid, 1 if owner.spec.replicas is None else owner.spec.replicas)
 
-    def _find(self, kind: str, namespace: str, name: str, uid: str) -> Any:
-        informer = self.informers.get(kind)
-        found = None if informer is None else informer.store.get(key(namespace, name))
-        return found if found is not None and found.metadata.uid == uid else None
+    def _find(self, ref: Any, namespace: str) -> Any:
+        informer = self.informers.get(_group_kind(ref))
+        found = None if informer is None else informer.store.get(key(namespace, ref.name))
+        return found if found is not None and found.metadata.uid == ref.uid else None
+
+
+def _group_kind(ref: Any) -> tuple[str, str]:
+    return ref.api_version.rpartition("/")[0], ref.kind
 
 
 class BudgetReconciler:
@@ -174,11 +178,18 @@ def budget_selector(budget: PodDisruptionBudget) -> LabelSelector | None:
     return None if budget.spec.selector is None else selector_of(budget.spec.selector)
 
 
+def _several(pod: Pod, chosen: str) -> str:
+    """What is told of a pod under more than one budget, which no eviction takes."""
+    name = f'"{pod.metadata.namespace}"/"{pod.metadata.name}"'
+    return f'Pod {name} matches multiple PodDisruptionBudgets.  Chose "{chosen}" arbitrarily.'
+
+
 def new(context: Context) -> Controller[Observed, Plan]:
     """The controller, its handlers registered; nothing runs yet."""
     budgets, pods = context.informers.of(PODDISRUPTIONBUDGETS), context.informers.of(PODS)
     scales = Scales(context.informers, context.client, context.clock)
-    reconciler = BudgetReconciler(context, scales, context.recorder(_RECORDER))
+    recorder = context.recorder(_RECORDER)
+    reconciler = BudgetReconciler(context, scales, recorder)
     informers: list[Informer[Any]] = [budgets, pods, *scales.informers.values()]
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=informers)
 
@@ -186,10 +197,14 @@ def new(context: Context) -> Controller[Observed, Plan]:
         if not len(budgets.store):
             return
         present = [pod for pod in (old, changed) if pod is not None]
+        covering = []
         for budget in budgets.store.list(present[0].metadata.namespace):
             selector = budget_selector(budget)
             if selector is not None and any(matches(selector, pod) for pod in present):
                 controller.enqueue(key_of(budget))
+                covering.append(budget.metadata.name)
+        if len(covering) > 1 and changed is not None:
+            recorder.event(changed, "Warning", "MultiplePodDisruptionBudgets", _several(changed, min(covering)))
 
     controller.follow(budgets)
     pods.on_change(pod_changed)

@@ -25,12 +25,19 @@ class ScaleError(Exception):
     """A pod's controller does not say how many pods it wants."""
 
 
+class Scale(Struct, frozen=True):
+    """How many pods are wanted, and the uid of what wants them: all ReplicaSets of a Deployment count once."""
+
+    uid: str
+    replicas: int
+
+
 class Observed(Struct, frozen=True):
-    """A budget, the pods that it selects, and by uid the replicas of their controllers, or why those are not known."""
+    """A budget, the pods that it selects, and by uid the scales of their controllers, or why those are not known."""
 
     budget: PodDisruptionBudget
     pods: Sequence[Pod]
-    scales: Mapping[str, int | str | None]
+    scales: Mapping[str, Scale | str | None]
     now: float
 
 
@@ -51,7 +58,7 @@ def expected_scale(observed: Observed) -> int:
             raise ScaleError(scale)
         if scale is None:
             raise ScaleError(f'found no controllers for pod "{pod.metadata.name}"')
-        seen[ref.uid] = scale
+        seen[scale.uid] = scale.replicas
     return sum(seen.values())
 
 
@@ -69,7 +76,7 @@ def expectation(observed: Observed) -> tuple[int, int]:
     if isinstance(spec.min_available, str):
         total = expected_scale(observed)
         return total, scaled(spec.min_available, total)
-    return len(observed.pods), spec.min_available or 0
+    return (0, 0) if spec.min_available is None else (len(observed.pods), spec.min_available)
 
 
 def disrupted(observed: Observed) -> dict[str, str]:
