@@ -219,3 +219,28 @@ def test_reasons_are_counted_and_sorted(rig: Rig) -> None:
 
 def test_no_node_at_all(rig: Rig) -> None:
     assert str(rig.no_fit(pod())) == "no nodes available to schedule pods"
+
+
+def test_images_in_volumes_count_too(rig: Rig) -> None:
+    stored = {"images": [{"names": ["example.com/model:latest"], "sizeBytes": 900 * 1024 * 1024}]}
+    rig.nodes(node("empty"), node("stored", status=stored))
+    wanted = pod(volumes=[{"name": "m", "image": {"reference": "example.com/model"}}])
+    assert rig.schedule(wanted) == "stored"
+
+
+@pytest.mark.parametrize(
+    ("feature", "spec"),
+    [
+        (
+            "RestartAllContainersOnContainerExits",
+            {"containers": [{"name": "c", "image": "x", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]},
+        ),
+        ("UserNamespacesHostNetworkSupport", {"hostNetwork": True, "hostUsers": False}),
+    ],
+)
+def test_features_that_a_node_has_to_declare(rig: Rig, feature: str, spec: dict[str, Any]) -> None:
+    rig.nodes(node())
+    message = f"0/1 nodes are available: 1 node(s) didn't match Pod's required features. {NOT_HELPFUL}"
+    assert str(rig.no_fit(pod(**spec))) == message
+    rig.nodes(node(status={"declaredFeatures": ["A", feature]}))
+    assert rig.schedule(pod(**spec)) == "n"

@@ -41,6 +41,7 @@ class Action(IntFlag):
     SCALE_DOWN = auto()
     TOLERATION = auto()
     GATES_GONE = auto()
+    FEATURES = auto()
     OTHER = auto()
 
 
@@ -86,6 +87,8 @@ def node_change(old: Node, new: Node) -> Action:
         action |= Action.CONDITION
     if old.metadata.annotations != new.metadata.annotations:
         action |= Action.ANNOTATION
+    if old.status.declared_features != new.status.declared_features:
+        action |= Action.FEATURES
     return action
 
 

@@ -64,6 +64,7 @@ DEFAULT_PLUGINS: Sequence[Enabled] = (
     Enabled("NodeResourcesBalancedAllocation", 1),
     Enabled("ImageLocality", 1),
     Enabled("DefaultBinder"),
+    Enabled("NodeDeclaredFeatures"),
 )
 
 

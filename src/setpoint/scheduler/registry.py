@@ -20,6 +20,7 @@ from setpoint.scheduler.plugins.dynamic_resources import DynamicResources
 from setpoint.scheduler.plugins.image_locality import ImageLocality
 from setpoint.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from setpoint.scheduler.plugins.node_affinity import NodeAffinity
+from setpoint.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from setpoint.scheduler.plugins.node_name import NodeName
 from setpoint.scheduler.plugins.node_ports import NodePorts
 from setpoint.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -70,6 +71,7 @@ PLUGINS: Registry = {
     "NodeResourcesBalancedAllocation": Row(NodeResourcesBalancedAllocation, config.NodeResourcesBalancedAllocationArgs),
     "ImageLocality": Row(ImageLocality),
     "DefaultBinder": Row(DefaultBinder),
+    "NodeDeclaredFeatures": Row(NodeDeclaredFeatures),
 }
 
 

@@ -246,6 +246,7 @@ def _same(old: Node, new: Node) -> bool:
         and old.metadata.labels == new.metadata.labels
         and old.spec == new.spec
         and before.images == after.images
+        and before.declared_features == after.declared_features
         and old.metadata.annotations == new.metadata.annotations
         and [(each.type, each.status) for each in before.conditions] == [(each.type, each.status) for each in after.conditions]
     )

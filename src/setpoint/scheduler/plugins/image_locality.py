@@ -10,8 +10,8 @@ from setpoint.scheduler.snapshot import NodeInfo, Snapshot
 from setpoint.scheduler.status import SKIP, Status
 
 MEGABYTE = 1024 * 1024
-SMALLEST = 23 * MEGABYTE  # images up to this size, per container, are not worth a detour
-LARGEST_PER_CONTAINER = 1000 * MEGABYTE
+SMALLEST = 23 * MEGABYTE  # images up to this size are not worth a detour
+LARGEST_PER_IMAGE = 1000 * MEGABYTE
 
 
 def normalized_name(image: str) -> str:
@@ -29,17 +29,33 @@ class ImageLocality:
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
         having = self._snapshot.image_nodes
-        known = any(having[normalized_name(each.image)] for each in (*pod.spec.init_containers, *pod.spec.containers))
-        return None if known else SKIP
+        images = _images(pod)
+        if not any(map(having.__getitem__, images)):
+            return SKIP
+        state.write(images)
+        return None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         if not node.image_sizes:
             return 0
-        containers = [*pod.spec.init_containers, *pod.spec.containers]
-        present = sum(_spread_size(self._snapshot, node, normalized_name(each.image)) for each in containers)
-        largest = LARGEST_PER_CONTAINER * len(containers)
+        images = state.read(_Images)
+        present = sum(_spread_size(self._snapshot, node, image) for image in images)
+        largest = LARGEST_PER_IMAGE * len(images)
         clamped = min(max(present, SMALLEST), largest)
         return MAX_SCORE * (clamped - SMALLEST) // (largest - SMALLEST)
+
+
+class _Images(tuple[str, ...]):
+    """What the pod's containers run and its volumes hold."""
+
+    __slots__ = ()
+
+
+def _images(pod: Pod) -> _Images:
+    spec = pod.spec
+    names = [container.image for container in (*spec.init_containers, *spec.containers)]
+    names += [volume.image.reference for volume in spec.volumes if volume.image is not None]
+    return _Images(map(normalized_name, names))
 
 
 def _spread_size(snapshot: Snapshot, node: NodeInfo, image: str) -> int:
