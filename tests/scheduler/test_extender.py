@@ -75,10 +75,12 @@ async def test_whole_nodes_are_filtered(server: Server, nodes: Rig) -> None:
 
 
 async def test_its_reasons_are_the_pods(server: Server, nodes: Rig) -> None:
+    nodes.nodes(node("d", unschedulable=True))
     server.answers["filter"] = {"nodenames": [], "failedNodes": {"a": "too hot", "c": "too hot"}}
     with pytest.raises(NoFit) as refusal:
         await schedule(nodes, extender(server, filter_verb="filter", node_cache_capable=True))
-    assert "2 too hot" in str(refusal.value)
+    assert str(refusal.value).startswith("0/4 nodes are available: 1 node(s) were unschedulable, 2 too hot.")
+    assert refusal.value.diagnosis.plugins == {"NodeUnschedulable", "Extender"}
 
 
 async def test_scores_are_added(server: Server, nodes: Rig) -> None:

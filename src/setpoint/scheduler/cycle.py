@@ -110,8 +110,9 @@ class Cycle:
     def _feasible(self, state: CycleState, nodes: Sequence[NodeInfo], board: Board, diagnosis: Diagnosis) -> list[NodeInfo]:
         pod = state.info.pod
         names, narrowed, refusal = self._profile.pre_filter(state, pod)
+        diagnosis.plugins |= narrowed
         if refusal is not None:
-            if refusal.code is Code.ERROR:
+            if not refusal.rejected:
                 raise CycleError(f'running PreFilter plugin "{refusal.plugin}": {refusal.message}')
             diagnosis.absent = refusal
             diagnosis.pre_filter_message = refusal.message
@@ -123,7 +124,6 @@ class Cycle:
         if names is not None:
             nodes = [node for node in nodes if node.name in names]
             diagnosis.absent = unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowed))}]")
-            diagnosis.plugins |= narrowed
         return self._search(state, nodes, board, diagnosis)
 
     def _promised_node(self, state: CycleState) -> NodeInfo | None:
@@ -145,10 +145,12 @@ class Cycle:
             refusals = self._refusals(state, board, window)
             looked_at += _take(window, refusals, enough, feasible, refused)
         self._next = (start + looked_at) % total if total else 0
-        for name, status in refused if not feasible else _errors(refused):
+        for _, status in refused:
             if status.code is Code.ERROR:
                 raise CycleError(f'running "{status.plugin}" filter plugin: {status.message}')
-            diagnosis.refuse(name, status)
+        diagnosis.others = refused
+        if not feasible:
+            diagnosis.refuse_others()
         return feasible
 
     def _refusals(self, state: CycleState, board: Board, window: Candidates) -> list[Status | None]:
@@ -225,7 +227,3 @@ def _take(
         if len(feasible) >= enough:
             return index + 1
     return len(window)
-
-
-def _errors(refused: Sequence[tuple[str, Status]]) -> list[tuple[str, Status]]:
-    return [each for each in refused if each[1].code is Code.ERROR]

@@ -21,6 +21,7 @@ from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Status, failed, unresolvable, unschedulable
 
 MAX_EXTENDER_SCORE = 10
+EXTENDER = "Extender"  # stands for a plugin: nobody knows what helps a pod that an extender refused
 
 
 class ExtenderError(Exception):
@@ -155,6 +156,7 @@ async def run_extended(cycle: Cycle, info: PodInfo, extenders: Sequence[Extender
         if found.nodes:
             await _filter(found, extender)
     if not found.nodes:
+        found.diagnosis.refuse_others()
         raise cycle.no_fit(found)
     extra = [0] * len(found.nodes)
     for extender in extenders:
@@ -172,4 +174,6 @@ async def _filter(found: Found, extender: Extender) -> None:
         raise
     for name, status in refusals.items():
         found.diagnosis.refuse(name, status)
+    if len(left) != len(found.nodes):
+        found.diagnosis.plugins.add(EXTENDER)
     found.nodes = left

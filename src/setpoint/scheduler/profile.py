@@ -39,7 +39,7 @@ from setpoint.scheduler.profiles import DEFAULT_PROFILE, ProfileConfig
 from setpoint.scheduler.registry import PLUGINS, Registry, make
 from setpoint.scheduler.scoring import Scoring
 from setpoint.scheduler.snapshot import NodeInfo
-from setpoint.scheduler.status import Code, Diagnosis, Status, failed, failed_at, named, unschedulable
+from setpoint.scheduler.status import Code, Diagnosis, Status, failed, failed_at, named, unresolvable, unschedulable
 
 T = TypeVar("T")
 Refuse = Callable[[Pod, NodeInfo], Status | None]
@@ -98,16 +98,21 @@ class Profile:
         """The nodes left (None: all), which plugins narrowed them down, and a refusal of all nodes at once."""
         nodes: frozenset[str] | None = None
         narrowed: set[str] = set()
+        refusal: Status | None = None
         for name, plugin in self._pre_filters:
             result, status = plugin.pre_filter(state, pod)
-            if status is not None and status.code is not Code.SKIP:
-                return nodes, narrowed, named(status, name)
-            if status is not None:
+            if status is not None and status.code is Code.SKIP:
                 state.skip_filter.add(name)
-            if result is not None:
+            elif status is not None:
+                refusal = named(status, name)
+                if status.code is not Code.UNSCHEDULABLE:  # that one leaves room for preemption, which needs all plugins' states
+                    return nodes, narrowed, refusal
+            elif result is not None:
                 nodes = result.nodes if nodes is None else nodes & result.nodes
                 narrowed.add(name)
-        return nodes, narrowed, None
+                if not nodes:
+                    return nodes, narrowed, _disagree(narrowed)
+        return nodes, narrowed, refusal
 
     def filters(self, state: CycleState) -> Refuse:
         """The filters that this cycle needs, as one function: the first refusal counts."""
@@ -219,6 +224,13 @@ class Profile:
     def post_bind(self, state: CycleState, pod: Pod, node: str) -> None:
         for _, plugin in self._post_binds:
             plugin.post_bind(state, pod, node)
+
+
+def _disagree(plugins: set[str]) -> Status:
+    """The nodes that plugins have left have none in common."""
+    if len(plugins) == 1:
+        return unresolvable(f"node(s) didn't satisfy plugin {min(plugins)}")
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}] simultaneously")
 
 
 def _chain(state: CycleState, filters: Points[Filter]) -> Refuse:

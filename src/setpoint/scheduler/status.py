@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from enum import IntEnum
 
 from msgspec import Struct, field
@@ -89,10 +90,15 @@ class Diagnosis(Struct):
     pending_plugins: set[str] = field(default_factory=set)
     pre_filter_message: str = ""
     post_filter_message: str = ""
+    others: Sequence[tuple[str, Status]] = ()  # refusals that matter only when the nodes that fit are ruled out, too
 
     def refuse(self, node: str, status: Status) -> None:
         self.nodes[node] = status
         self.blame(status)
+
+    def refuse_others(self) -> None:
+        for node, status in self.others:
+            self.refuse(node, status)
 
     def blame(self, status: Status) -> None:
         if status.plugin:
