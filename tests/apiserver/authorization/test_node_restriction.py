@@ -96,7 +96,7 @@ async def test_mirror_pods(nodes: World) -> None:
     assert await why({"ownerReferences": []}, {}) == ('node "one" can only create pods with an owner reference set to itself')
     assert await why({"ownerReferences": [{**owner, "uid": "x"}]}, {}) == f"node one UID mismatch: expected x got {uid}"
     volumes = [{"name": "s", "persistentVolumeClaim": {"claimName": "c"}}]
-    assert await why({}, {"volumes": volumes}) == "a mirror pod may not reference persistentvolumeclaims"
+    assert await why({}, {"volumes": volumes}) == 'node "one" can not create pods that reference persistentvolumeclaims'
 
 
 async def test_leases_and_csi_nodes(nodes: World) -> None:

@@ -24,6 +24,8 @@ from setpoint.registry.strategy import Object
 
 _RESOURCE_RULE = ("verbs", "apiGroups", "resources", "resourceNames")
 _PATH_RULE = ("verbs", "nonResourceURLs")
+#: metadata that a client cannot set
+_SERVERS = frozenset(("namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"))
 
 
 async def self_subject(call: Call) -> Response:
@@ -79,19 +81,19 @@ def read_review(call: Call) -> Object:
     media = body_type(call.request)
     review, warnings = call.bodies.decode(call.request.body, media, call.resource, call.version, options.validation)
     call.warnings += warnings
-    _set_namespace(call, review)
+    _set_metadata(call, review)
     node, manager = call.bodies.node(call.resource, call.version), manager_of(options, call.request)
     ownership.of_body(call, review, node, api_version(call.resource, call.version), manager)
     return review
 
 
-def _set_namespace(call: Call, review: Object) -> None:
-    """The namespace is the path's: what a body says must agree, or is dropped where there is none."""
+def _set_metadata(call: Call, review: Object) -> None:
+    """What the server sets is not the client's to say. The namespace is the path's: a body's must agree, or there is none."""
     metadata, namespace = review.get("metadata") or {}, call.info.namespace
     if namespace and (metadata.get("namespace") or namespace) != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    if namespace or "namespace" in metadata:
-        kept = {field: value for field, value in metadata.items() if field != "namespace"}
+    if metadata or namespace:
+        kept = {field: value for field, value in metadata.items() if field not in _SERVERS}
         review["metadata"] = {**kept, "namespace": namespace} if namespace else kept
 
 

@@ -117,7 +117,7 @@ class NodeRestriction(BaseStep):
         if owner.get("blockOwnerDeletion"):
             return f'node "{node}" must not set blockOwnerDeletion on an owner reference'
         uid = (await self._found("nodes", "", node))["metadata"].get("uid")
-        given = owner.get("uid")
+        given = owner.get("uid") or ""
         return "" if given == uid else f"node {node} UID mismatch: expected {given} got {uid}"
 
     async def _found(self, group_resource: str, namespace: str, name: str) -> Json:
@@ -134,6 +134,8 @@ class NodeRestriction(BaseStep):
             return f'node "{node}" is not allowed to modify node "{name}"'
         new, old = request.obj or {}, request.old or {}
         if request.operation == "CREATE":
+            if (new.get("spec") or {}).get("configSource") is not None:
+                return f'node "{node}" is not allowed to create pods with a non-nil configSource'
             forbidden = _forbidden_labels(new, {})
             return f'node "{node}" is not allowed to set the following labels: {forbidden}' if forbidden else ""
         if request.operation == "UPDATE":
