@@ -111,6 +111,13 @@ def test_unhealthy_old_pods_go_first() -> None:
     assert sizes(result) == {"old": 0}
 
 
+def test_unhealthy_and_healthy_old_pods_go_one_after_the_other() -> None:
+    owner = deployment("d", 4, image="new", strategy=rolling(0, 2))
+    result = plan(owner, rs("old", 4, owner, ready=3), rs("new", 0, owner, image="new", revision=2))
+    steps = [(step.former, step.replicas) for step in result.steps if isinstance(step, Update)]
+    assert steps == [(None, 3), (3, 2)]
+
+
 def test_a_status_behind_its_spec_stops_scaling_down() -> None:
     owner = deployment("d", 4, image="new", strategy=rolling(1, 1))
     behind = rs("old", 3, owner, ready=4)

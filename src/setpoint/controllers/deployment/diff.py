@@ -8,7 +8,7 @@ import msgspec
 
 from setpoint.api.types import apps_v1, meta_v1
 from setpoint.controllers import claims
-from setpoint.controllers.deployment import conditions, rollout, scaling, status, versions
+from setpoint.controllers.deployment import conditions, rollback, rollout, scaling, status, versions
 from setpoint.controllers.deployment.plan import Draft, Observed, Plan
 
 LOOK_AGAIN = 0.1
@@ -25,11 +25,13 @@ def diff(observed: Observed) -> Plan:
         return _selects_everything(deployment)
     claim = claims.sort(deployment, claims.selector_of(selector), observed.replica_sets)
     draft = Draft(observed)
-    rolls_out = False
+    rolls_out, asked = False, rollback.requested(deployment)
     if deployment.metadata.deletion_timestamp:
         split = versions.split(draft, claim.owned, create=False)
     else:
         _note_pause(draft)
+        if asked is not None and not deployment.spec.paused:
+            return _roll_back(draft, claim, asked)
         rolls_out = not (deployment.spec.paused or scaling.is_scaling(deployment, claim.owned))
         split = _roll_out(draft, claim.owned, observed) if rolls_out else _scale(draft, claim.owned)
     new_status = status.calculate(deployment, draft.former, split.all, split.new, draft.now)
@@ -49,6 +51,14 @@ def diff(observed: Observed) -> Plan:
 def _selects_everything(deployment: apps_v1.Deployment) -> Plan:
     seen = msgspec.structs.replace(deployment.status, observed_generation=deployment.metadata.generation)
     return Plan(deployment, seen, selects_everything=True)
+
+
+def _roll_back(draft: Draft, claim: claims.Claim[apps_v1.ReplicaSet], revision: int) -> Plan:
+    """The request is dealt with before anything else; what follows from it comes with the next pass."""
+    split = versions.split(draft, claim.owned, create=True)
+    back = rollback.decide(draft.deployment, revision, split.all)
+    written = (claim.adopt, claim.release, tuple(draft.steps), draft.revision)
+    return Plan(draft.deployment, draft.former, *written, rollback=back)
 
 
 def _scale(draft: Draft, owned: Sequence[apps_v1.ReplicaSet]) -> versions.Versions:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers.deployment import revisions
 from setpoint.controllers.deployment.replica_sets import replicas
+from setpoint.controllers.deployment.rollback import Rollback
 from setpoint.controllers.deployment.status import Status
 
 
@@ -34,12 +35,16 @@ class Create(Struct, frozen=True):
 
 
 class Update(Struct, frozen=True):
-    """Change a ReplicaSet that is still as it was observed; `replicas` None leaves them."""
+    """Change a ReplicaSet that is still as it was observed; `replicas` None leaves them.
+
+    `former` is the size that an earlier step gave it, if one did.
+    """
 
     replica_set: apps_v1.ReplicaSet
     annotations: Mapping[str, str] = field(default_factory=dict)
     replicas: int | None = None
     min_ready_seconds: int | None = None
+    former: int | None = None
 
 
 class Delete(Struct, frozen=True):
@@ -52,7 +57,10 @@ Step = Create | Update | Delete
 
 
 class Plan(Struct, frozen=True):
-    """Writes in their order: claims, steps, status. `revision` is the Deployment's new revision annotation, if it changes."""
+    """Writes in their order: claims, steps, status, rollback.
+
+    `revision` is the Deployment's new revision annotation, if it changes.
+    """
 
     deployment: apps_v1.Deployment
     status: Status
@@ -62,6 +70,7 @@ class Plan(Struct, frozen=True):
     revision: str | None = None
     requeue_after: float | None = None
     selects_everything: bool = False
+    rollback: Rollback | None = None
 
     @property
     def writes_status(self) -> bool:
@@ -69,7 +78,8 @@ class Plan(Struct, frozen=True):
 
     @property
     def idle(self) -> bool:
-        return not (self.adopt or self.release or self.steps or self.writes_status or self.requeue_after)
+        work = (self.adopt, self.release, self.steps, self.writes_status, self.requeue_after, self.rollback)
+        return not any(work)
 
 
 class Draft:
@@ -108,6 +118,10 @@ class Draft:
     def scale_if_needed(self, replica_set: apps_v1.ReplicaSet, count: int) -> bool:
         """As `scale`, but annotations alone are no reason to write."""
         return count != replicas(replica_set) and self.scale(replica_set, count)
+
+    def rescale(self, replica_set: apps_v1.ReplicaSet, former: int, count: int) -> None:
+        """Ask for another size of a ReplicaSet that a step before leaves at `former`."""
+        self.steps.append(Update(replica_set, replicas=count, former=former))
 
     def set_revision(self, revision: str) -> None:
         """Let the Deployment carry its new ReplicaSet's revision."""

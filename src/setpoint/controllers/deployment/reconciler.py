@@ -20,6 +20,7 @@ from setpoint.controllers.deployment import diff as decision
 from setpoint.controllers.deployment.own_writes import OwnWrites
 from setpoint.controllers.deployment.plan import Create, Delete, Observed, Plan, Update
 from setpoint.controllers.deployment.replica_sets import equal_ignoring_hash, replicas
+from setpoint.controllers.deployment.rollback import Rollback
 from setpoint.controllers.refusals import is_namespace_terminating
 from setpoint.kit.clock import Clock
 
@@ -73,13 +74,23 @@ class DeploymentReconciler:
         with self._own_writes.attempt(plan.deployment):
             if not await self._take(plan):
                 return Result(requeue_after=0.1)  # a version has just changed by its adoption; plan anew from that
+        written = plan.deployment
         if plan.writes_status:
-            await self._write_status(plan.deployment, plan.status, plan.revision)
+            written = await self._write_status(plan.deployment, plan.status, plan.revision)
+        if plan.rollback is not None:
+            await self._roll_back(written, plan.rollback)
         return Result(plan.requeue_after)
+
+    async def _roll_back(self, deployment: apps_v1.Deployment, rollback: Rollback) -> None:
+        meta, patch, event = deployment.metadata, rollback.patch, rollback.event
+        patch["metadata"]["resourceVersion"] = meta.resource_version
+        await self._client.patch(apps_v1.DEPLOYMENTS, meta.name, patch, meta.namespace, kind="strategic")
+        self._recorder.event(deployment, event.kind, event.reason, event.message)
 
     async def _take(self, plan: Plan) -> bool:
         """Take the steps in turn; False if one has to wait for what the adoption changed."""
         adopted = {each.metadata.uid for each in plan.adopt}
+        versions: dict[str, str] = {}
         for step in plan.steps:
             if isinstance(step, Create):
                 await self._create(plan, step)
@@ -88,7 +99,7 @@ class DeploymentReconciler:
             elif step.replica_set.metadata.uid in adopted:
                 return False
             else:
-                await self._update(plan.deployment, step)
+                await self._update(plan.deployment, step, versions)
         return True
 
     async def _create(self, plan: Plan, step: Create) -> None:
@@ -127,16 +138,20 @@ class DeploymentReconciler:
             if listed != deployment.status.conditions:
                 await self._write_status(deployment, msgspec.structs.replace(deployment.status, conditions=listed))
 
-    async def _update(self, deployment: apps_v1.Deployment, step: Update) -> None:
+    async def _update(self, deployment: apps_v1.Deployment, step: Update, versions: dict[str, str]) -> None:
+        """`versions` are those that former steps made, by uid."""
         meta = step.replica_set.metadata
-        patch: dict[str, Any] = {"metadata": {"resourceVersion": meta.resource_version}}
+        patch: dict[str, Any] = {"metadata": {"resourceVersion": versions.get(meta.uid, meta.resource_version)}}
         if step.annotations:
             patch["metadata"]["annotations"] = dict(step.annotations)
         spec = {"replicas": step.replicas, "minReadySeconds": step.min_ready_seconds}
         patch["spec"] = {key: value for key, value in spec.items() if value is not None}
-        self._own_writes.note(deployment, await self._client.patch(apps_v1.REPLICASETS, meta.name, patch, meta.namespace))
+        written = await self._client.patch(apps_v1.REPLICASETS, meta.name, patch, meta.namespace)
+        versions[meta.uid] = written.metadata.resource_version
+        self._own_writes.note(deployment, written)
         if step.replicas is not None:
-            self._scaled(deployment, meta.name, replicas(step.replica_set), step.replicas)
+            former = replicas(step.replica_set) if step.former is None else step.former
+            self._scaled(deployment, meta.name, former, step.replicas)
 
     def _scaled(self, deployment: apps_v1.Deployment, name: str, old: int, new: int) -> None:
         direction = "up" if old < new else "down"
@@ -153,12 +168,14 @@ class DeploymentReconciler:
             if error.reason != "NotFound":
                 raise
 
-    async def _write_status(self, deployment: apps_v1.Deployment, new: status.Status, revision: str | None = None) -> None:
+    async def _write_status(
+        self, deployment: apps_v1.Deployment, new: status.Status, revision: str | None = None
+    ) -> apps_v1.Deployment:
         """The revision goes along with the status: written to the main resource it would raise the generation."""
         metadata: dict[str, Any] = {"resourceVersion": deployment.metadata.resource_version}
         if revision is not None:
             metadata["annotations"] = {revisions.REVISION: revision}
         patch = {"metadata": metadata, "status": status.patch(new)}
-        await self._client.patch(
+        return await self._client.patch(
             apps_v1.DEPLOYMENTS, deployment.metadata.name, patch, deployment.metadata.namespace, subresource="status"
         )

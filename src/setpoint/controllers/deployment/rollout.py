@@ -46,12 +46,17 @@ def _scale_old(draft: Draft, versions: Versions) -> bool:
     sizes = _without_unhealthy(old, spare)
     if sizes is None:
         return False
+    moved = sum(draft.scale_if_needed(each, sizes[name]) for name, each in old.items())
     left = available(versions.all) - min_available(draft.deployment)
-    for name in old:
+    for name, each in old.items():
         removed = max(0, min(sizes[name], left))
-        sizes[name] -= removed
         left -= removed
-    return sum(draft.scale_if_needed(each, sizes[name]) for name, each in old.items()) > 0
+        moved += removed
+        if removed and sizes[name] != replicas(each):  # told of as a scaling of its own
+            draft.rescale(each, sizes[name], sizes[name] - removed)
+        else:
+            draft.scale_if_needed(each, sizes[name] - removed)
+    return moved > 0
 
 
 def _without_unhealthy(old: Mapping[str, apps_v1.ReplicaSet], spare: int) -> dict[str, int] | None:
