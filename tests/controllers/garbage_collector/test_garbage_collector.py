@@ -124,3 +124,17 @@ async def test_what_was_ownerless_when_it_started_is_found(world: Any) -> None:
     await make(world, "lost", {"metadata": {"name": "nobody", "uid": "55555555-0000-0000-0000-000000000000"}})
     await world.run(NAME)
     assert await left(world) == ["boss", "dep"]
+
+
+async def test_an_owner_of_another_namespace_counts_as_missing_and_that_is_told(gc: Any) -> None:
+    await gc.namespace("other")
+    boss = await gc.call("POST", "/api/v1/namespaces/other/configmaps", {"metadata": {"name": "boss"}})
+    uid = boss["metadata"]["uid"]
+    await gc.clock.advance(1)
+    await make(gc, "dep", boss)
+    assert await left(gc) == []
+    events = (await gc.call("GET", "/api/v1/namespaces/ns/events"))["items"]
+    what = f"[v1/ConfigMap, namespace: ns, name: boss, uid: {uid}]"
+    assert {(each["reason"], each["message"]) for each in events} == {
+        ("OwnerRefInvalidNamespace", f'ownerRef {what} does not exist in namespace "ns"')
+    }

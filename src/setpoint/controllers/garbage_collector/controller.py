@@ -15,6 +15,7 @@ from setpoint.controllers.garbage_collector.reconciler import GarbageReconciler
 from setpoint.kit.tasks import Tasks
 
 NAME = "garbage-collector"
+RECORDER = "garbage-collector-controller"
 WORKERS = 20
 #: seconds: some sixty lists and watches begin after those that nodes and pods wait for at a start
 START_DELAY = 0.5
@@ -28,7 +29,7 @@ class GarbageCollector:
     def __init__(self, context: Context) -> None:
         self.graph = Graph()
         self._clock = context.clock
-        self._reconciler = GarbageReconciler(context.client, self.graph, self._look)
+        self._reconciler = GarbageReconciler(context.client, self.graph, self._look, context.recorder(RECORDER))
         self._monitors = Monitors(context.client, context.clock, context.informers, self.graph, self._look, self._discovered)
         self._controller: Controller[Observed, Plan] = Controller(NAME, self._reconciler, context.clock, workers=WORKERS)
         self.trace = self._controller.trace

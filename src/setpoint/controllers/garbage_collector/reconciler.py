@@ -12,6 +12,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
 from setpoint.client.discovery import Discovered
+from setpoint.client.events import EventRecorder
 from setpoint.client.metadata import ObjectMeta, OwnerReference
 from setpoint.controllers.garbage_collector import plan as plans
 from setpoint.controllers.garbage_collector.graph import FOREGROUND, Graph, Node, View, group_of
@@ -24,8 +25,11 @@ _TRIES = 5
 class GarbageReconciler:
     """The graph says where to look; what is decided on is read from the server. `look` enqueues uids."""
 
-    def __init__(self, client: ClientProtocol, graph: Graph, look: Callable[[Iterable[str]], None]) -> None:
+    def __init__(
+        self, client: ClientProtocol, graph: Graph, look: Callable[[Iterable[str]], None], recorder: EventRecorder
+    ) -> None:
         self._client = client
+        self._recorder = recorder
         self._graph = graph
         self._look = look
         self._absent: OrderedDict[tuple[str, str, str, str], None] = OrderedDict()
@@ -45,10 +49,23 @@ class GarbageReconciler:
         meta = await self._get(resource, node.namespace, node.name, uid)
         if meta is None or not meta.deletion_timestamp:
             owners = [(ref, await self._owner(ref, node.namespace)) for ref in meta.owner_references] if meta else []
+            self._tell_of_strangers(resource, meta)
             return Observed(uid, resource, meta, owners, self._dependents(node))
         return Observed(
             uid, resource, meta, (), self._dependents(node), foreground=node.deleting_dependents, orphaning=node.orphaning
         )
+
+    def _tell_of_strangers(self, resource: View, meta: ObjectMeta | None) -> None:
+        """Owners must be of the same namespace, or of none: one of another namespace counts as missing."""
+        for ref in meta.owner_references if meta is not None else ():
+            owner = self._graph.get(ref.uid)
+            if meta is None or owner is None or owner.virtual or owner.namespace in ("", meta.namespace):
+                continue
+            about = {"kind": resource.kind, "apiVersion": resource.api_version, "name": meta.name, "uid": meta.uid}
+            about |= {"namespace": meta.namespace} if meta.namespace else {}
+            what = f"[{ref.api_version}/{ref.kind}, namespace: {meta.namespace}, name: {ref.name}, uid: {ref.uid}]"
+            why = f'ownerRef {what} does not exist in namespace "{meta.namespace}"'
+            self._recorder.event(about, "Warning", "OwnerRefInvalidNamespace", why)
 
     def _dependents(self, node: Node) -> list[Dependent]:
         blocking = {each.uid for each in node.blocking()}
