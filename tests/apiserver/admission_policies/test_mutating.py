@@ -70,6 +70,10 @@ async def test_bad_configurations(api: Api) -> None:
                 "Object{spec: Object.spec{nodeSelector: {'a': 'b'}}}",
                 "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.nodeS",
             ),
+            (
+                "Object{spec: Object.spec{containers: [Object.spec.containers{name: 'c', command: ['x']}]}}",
+                "may not mutate atomic arrays, maps or structs: .spec.containers[0].command",
+            ),
         )
     ):
         name = f"m{number}"

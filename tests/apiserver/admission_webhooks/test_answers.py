@@ -135,6 +135,7 @@ def _raw(text: str, status: int = 200) -> Any:
             "received invalid webhook response: webhook returned response.patchType but not response.patch",
         ),
         (allow(patch="!", patchType="JSONPatch"), "failed to call webhook: json: cannot unmarshal"),
+        (allow(patch="bm8=", patchType="JSONPatch"), "received undecodable patch in webhook response: invalid character 'o'"),
         (allow(patch="W3t9XQ==", patchType="Other"), 'unsupported patch type "Other"'),
         (_raw(""), "failed to call webhook: 0-length response"),
         (_raw("nothing"), "failed to call webhook: couldn't get version/kind; json parse error: "),

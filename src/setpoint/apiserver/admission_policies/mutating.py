@@ -19,6 +19,7 @@ from setpoint.apiserver.admission_policies.asking import Answers
 from setpoint.apiserver.admission_policies.definitions import Binding, Compiled, Policy
 from setpoint.apiserver.admission_policies.evaluating import Evaluation, OutOfBudget, namespace_object
 from setpoint.apiserver.admission_policies.matching import place
+from setpoint.apiserver.admission_policies.metering import mutated
 from setpoint.apiserver.admission_policies.params import NotConfigured
 from setpoint.apiserver.admission_policies.patching import Unpatched
 from setpoint.apiserver.admission_policies.step import PolicyStep
@@ -59,6 +60,13 @@ class Invocation(Struct, frozen=True):
         return self.policy.name, self.binding.name, metadata.get("namespace", ""), metadata.get("name", "")
 
 
+class Failure(Struct, frozen=True):
+    """Why the write is refused."""
+
+    text: str
+    reason: str
+
+
 async def admit(step: PolicyStep, request: AdmissionRequest) -> None:
     """Let the policies change the write's object."""
     if request.obj is None:
@@ -75,7 +83,7 @@ class _Hearing:
         self._subject = Subject(request, step.pipeline, hide=True)
         self._answers = Answers(self._subject)
         self._state: Pass = request.passes.setdefault(NAME, Pass())
-        self._failures: list[str] = []
+        self._failures: list[Failure] = []
 
     async def hear(self) -> None:
         found = [invocation for policy in self._step.policies for invocation in await self._invocations(policy)]
@@ -95,13 +103,17 @@ class _Hearing:
 
     def _refusal(self) -> StatusError:
         forbidden = refuse(self._request, "admission request denied by policy")
-        details = {**(forbidden.details or {}), "causes": [{"message": each} for each in self._failures]}
-        return StatusError(403, "Invalid", self._failures[0], details)
+        details = {**(forbidden.details or {}), "causes": [{"message": each.text} for each in self._failures]}
+        return StatusError(403, self._failures[0].reason, self._failures[0].text, details)
 
-    def _failed(self, policy: Policy, binding: str, why: str) -> None:
+    def _failed(self, policy: Policy, binding: str, why: str, reason: str = "Invalid") -> None:
         if not policy.ignores_failures:
             bound = f" with binding '{binding}'" if binding else ""
-            self._failures.append(f"policy '{policy.name}'{bound} denied request: {why}")
+            self._failures.append(Failure(f"policy '{policy.name}'{bound} denied request: {why}", reason))
+
+    def _not_configured(self, policy: Policy, binding: str, error: Exception) -> None:
+        what = "binding" if binding else "policy"
+        self._failed(policy, binding, f"failed to configure {what}: {error}", "Forbidden")
 
     async def _invocations(self, policy: Policy) -> list[Invocation]:
         try:
@@ -110,7 +122,7 @@ class _Hearing:
                 return []
             kind = params.served_kind(self._step.pipeline, policy)
         except (StatusError, NotConfigured) as error:
-            self._failed(policy, "", str(error))
+            self._not_configured(policy, "", error)
             return []
         found: list[Invocation] = []
         for binding in policy.bindings:
@@ -119,7 +131,7 @@ class _Hearing:
                     given = await params.collect(self._step.reader, kind, binding, self._subject.namespace)
                     found += [Invocation(policy, binding, param, target) for param in given]
             except (StatusError, NotConfigured) as error:
-                self._failed(policy, binding.name, str(error))
+                self._not_configured(policy, binding.name, error)
         return found
 
     async def _is_bound(self, binding: Binding) -> bool:
@@ -139,7 +151,8 @@ class _Hearing:
         before = orjson.dumps(self._request.obj)
         for compiled, mutation in zip(policy.mutations, policy.spec.get("mutations") or (), strict=True):
             try:
-                await self._mutate(invocation, compiled, mutation.get("patchType", ""), namespace)
+                with mutated(policy.name, invocation.binding.name):
+                    await self._mutate(invocation, compiled, mutation.get("patchType", ""), namespace)
             except (Unpatched, OutOfBudget) as error:
                 self._failed(policy, invocation.binding.name, str(error))
         if orjson.dumps(self._request.obj) != before:

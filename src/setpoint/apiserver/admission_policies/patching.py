@@ -21,7 +21,6 @@ from setpoint.api.machinery.cel.values import (
 from setpoint.api.machinery.fields import shape as shapes
 from setpoint.api.machinery.fields import typed
 from setpoint.api.machinery.fields.merging import merge
-from setpoint.api.machinery.fields.shape import Shape
 from setpoint.api.machinery.patch import json_patch
 from setpoint.api.machinery.status import StatusError
 from setpoint.registry.strategy import Object
@@ -88,47 +87,42 @@ def applied(obj: Object, configuration: Any, node: Node | None) -> Any:
     if found := typed.complaints(shape, patch):
         why = f"failed to convert patch object to typed object: {typed.message(found)}"
         raise Unpatched(f"error applying patch: {why}")
-    if atomic := list(_atomics(shape, patch, "")):
+    if atomic := list(_atomics(node, patch, "")):
         why = f"invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"
         raise Unpatched(f"error applying patch: {why}")
     return merge(shape, obj, patch)
 
 
-def _atomics(shape: Shape | None, value: Any, path: str) -> Iterator[str]:
-    """Where a configuration would replace a list, a map or an object as a whole."""
-    if shape is None:
+def _atomics(node: Node | None, value: Any, path: str) -> Iterator[str]:
+    """Where a configuration would replace a list, a map or an object as a whole, and within those once more.
+
+    Items are told by their place in the configuration.
+    """
+    if node is None or not isinstance(value, dict | list):
         return
-    if shape.mode == shapes.LEAF:
-        if isinstance(value, dict | list):
-            yield path
-    elif isinstance(value, dict):
+    if shapes.of(node).mode in (shapes.LEAF, shapes.FREE) and (isinstance(value, list) or node.builtin or node.atomic):
+        yield path
+    if isinstance(value, dict):
         for name, child in value.items():
-            yield from _atomics(shape.field(name), child, f"{path}.{name}")
-    elif isinstance(value, list):
-        for item in value:
-            yield from _atomics(shape.item, item, f"{path}{_element(shape, item)}")
-
-
-def _element(shape: Shape, item: Any) -> str:
-    if isinstance(item, dict) and shape.keys:
-        keys = ",".join(f"{name}={_shown(item.get(name))}" for name, _ in shape.keys)
-        return f"[{keys}]"
-    return f"[={_shown(item)}]"
-
-
-def _shown(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+            yield from _atomics(node.fields.get(name), child, f"{path}.{name}")
+    elif node.kind == "list":
+        for index, item in enumerate(value):
+            yield from _atomics(node.items, item, f"{path}[{index}]")
 
 
 def _check_names(value: Constructed) -> None:
-    """The type of an object is called by where it stands: `Object.spec` is only for the field `spec`."""
+    """The type of an object is called by where it stands: `Object.spec` is only for the field `spec`. Raises Unpatched."""
+    if found := list(_misnamed(value, value.name)):
+        raise Unpatched("type mismatch: " + "\n".join(found))
+
+
+def _misnamed(value: Constructed, path: str) -> Iterator[str]:
+    if value.name != path:
+        where = "which matches field name path from root Object type"
+        yield f'unexpected type name "{value.name}", expected "{path}", {where}'
     for name, child in value.items():
         for one in _constructed(child):
-            wanted = f"{value.name}.{name}"
-            if one.name != wanted:
-                where = "which matches field name path from root Object type"
-                raise Unpatched(f'type mismatch: unexpected type name "{one.name}", expected "{wanted}", {where}')
-            _check_names(one)
+            yield from _misnamed(one, f"{path}.{name}")
 
 
 def _constructed(value: Any) -> Iterator[Constructed]:

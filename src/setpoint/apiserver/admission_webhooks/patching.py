@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from setpoint.apiserver.routing import Served
 
 _JSON = "application/json"
+_UNDECODABLE = "received undecodable patch in webhook response"
 _INVALID_OWNERS = (
     ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission "
     "controller; please fix your requests: {}"
@@ -33,16 +34,16 @@ _INVALID_OWNERS = (
 
 
 def operations_of(hook: Hook, verdict: Verdict) -> list[Any]:
-    """The operations of a patch, none where there is nothing to do. Raises StatusError 500, HookFailed."""
+    """The operations of a patch, none where there is nothing to do. Raises HookFailed."""
     if not verdict.patch:
         return []
     try:
         found = orjson.loads(verdict.patch)
         json_patch.check(found, strict=False)
     except orjson.JSONDecodeError:
-        raise internal_error(_syntax(verdict.patch)) from None
+        raise HookFailed(hook, f"{_UNDECODABLE}: {_syntax(verdict.patch)}") from None
     except StatusError as error:
-        raise internal_error(error.message) from None
+        raise HookFailed(hook, f"{_UNDECODABLE}: {error.message}") from None
     if found and verdict.patch_type != "JSONPatch":
         raise HookFailed(hook, f'unsupported patch type "{verdict.patch_type}"', 400)
     return list(found)

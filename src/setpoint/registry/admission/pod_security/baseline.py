@@ -71,8 +71,7 @@ def app_armor(pod: Pod) -> Finding | None:
         return None
     values += annotations
     reason = several("forbidden AppArmor profile", "forbidden AppArmor profiles", values)
-    shown = ", ".join(f'"{value.replace(chr(34), chr(92) + chr(34))}"' for value in values)
-    return Finding(reason, f"{who} must not set AppArmor profile type to {shown}")
+    return Finding(reason, f"{who} must not set AppArmor profile type to {quoted(values)}")
 
 
 def capabilities(pod: Pod) -> Finding | None:
