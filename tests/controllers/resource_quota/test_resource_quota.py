@@ -39,6 +39,25 @@ def used(resource: str, obj: Any) -> dict[str, str]:
         ),
         ("pods", {"status": {"phase": "Failed"}}, {"count/pods": "1"}),
         (
+            "resourceclaims.resource.k8s.io",
+            {
+                "spec": {
+                    "devices": {
+                        "requests": [
+                            {"exactly": {"deviceClassName": "a", "allocationMode": "ExactCount", "count": 2}},
+                            {"firstAvailable": [{"deviceClassName": "a", "count": 3}, {"deviceClassName": "b", "count": 1}]},
+                            {"exactly": {"deviceClassName": "b", "allocationMode": "All"}},
+                        ]
+                    }
+                }
+            },
+            {
+                "count/resourceclaims.resource.k8s.io": "1",
+                "a.deviceclass.resource.k8s.io/devices": "5",
+                "b.deviceclass.resource.k8s.io/devices": "33",
+            },
+        ),
+        (
             "pods",
             {"spec": {"containers": [{"resources": {"requests": {"cpu": "1", "a.b/c": "2"}, "limits": {"memory": "1Gi"}}}]}},
             {"count/pods": "1", "pods": "1", "cpu": "1", "requests.cpu": "1", "limits.memory": "1Gi", "requests.a.b/c": "2"},

@@ -28,6 +28,10 @@ Object = Mapping[str, Any]
 ONE = Quantity.of(1)
 _COUNT = "count/"
 _CLASS = ".storageclass.storage.k8s.io/"
+_DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
+_CLAIMS = "resourceclaims.resource.k8s.io"
+_ALL_DEVICES = 32
+"""What a request of all devices counts as: a claim is never allocated more."""
 #: kinds that were counted by their own name before there was `count/…`
 ALIASES = ("configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services")
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
@@ -60,6 +64,8 @@ def _concerns(group_resource: str, name: str) -> bool:
         return name in _POD_NAMES or extended or name.startswith(("hugepages-", "requests.hugepages-"))
     if group_resource == "services":
         return name in _SERVICE_NAMES
+    if group_resource == _CLAIMS:
+        return name.endswith(_DEVICE_CLASS)
     return group_resource == "persistentvolumeclaims" and (name == "requests.storage" or _CLASS in name)
 
 
@@ -70,7 +76,7 @@ def counted_resource(name: str) -> str:
         return "" if resource in UNCOUNTED else resource
     if name in ALIASES:
         return name
-    for resource in ("services", "persistentvolumeclaims", "pods"):
+    for resource in ("services", "persistentvolumeclaims", _CLAIMS, "pods"):
         if _concerns(resource, name):
             return resource
     return ""
@@ -87,7 +93,23 @@ def usage(group_resource: str, obj: Object, now: float) -> Amounts:
         out.update(_service(obj.get("spec") or {}))
     elif group_resource == "persistentvolumeclaims":
         out.update(_claim(obj))
+    elif group_resource == _CLAIMS:
+        out.update(_devices(obj.get("spec") or {}))
     return out
+
+
+def _devices(spec: Object) -> Amounts:
+    """Devices by their class; of alternatives the most that any takes of each."""
+    total: dict[str, int] = {}
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        most: dict[str, int] = {}
+        for each in request.get("firstAvailable") or (request.get("exactly") or {},):
+            count = _ALL_DEVICES if each.get("allocationMode") == "All" else each.get("count") or 0
+            name = each.get("deviceClassName") or ""
+            most[name] = max(most.get(name, 0), count)
+        for name, count in most.items():
+            total[name] = total.get(name, 0) + count
+    return {f"{name}{_DEVICE_CLASS}": Quantity.of(count) for name, count in total.items() if name}
 
 
 def _pod(pod: Object, now: float) -> Amounts:

@@ -47,8 +47,12 @@ def _unread(resource: Resource[Any]) -> Resource[Unread]:
     return Resource(resource.group, resource.version, resource.plural, resource.kind, resource.namespaced, Unread)
 
 
+_DEVICES = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", namespaced=True, type=Unread)
 #: kinds of which more than the number counts
-_WHOLE: Mapping[str, Resource[Unread]] = {each.group_resource: _unread(each) for each in (PODS, SERVICES, PERSISTENTVOLUMECLAIMS)}
+_WHOLE: Mapping[str, Resource[Unread]] = {
+    _DEVICES.group_resource: _DEVICES,
+    **{each.group_resource: _unread(each) for each in (PODS, SERVICES, PERSISTENTVOLUMECLAIMS)},
+}
 
 
 _Known = dict[tuple[str, str], Amounts]
