@@ -47,3 +47,17 @@ async def test_another_job_of_the_same_name_is_not_the_one_that_went_missing(wor
     await world.clock.advance(60)
     assert len(await world.names(JOBS)) == 2
     assert missing not in await active(world)
+
+
+async def test_times_of_a_new_schedule_that_are_over_start_nothing_until_it_is_looked_at(world: Any) -> None:
+    await world.namespace("default")
+    await world.run(NAME)
+    spec = {"schedule": "0 0 1 2 *", "suspend": True, "jobTemplate": {"spec": JOB}}
+    await world.call("POST", CRON_JOB, {"metadata": {"name": "c"}, "spec": spec})
+    await world.merge(f"{CRON_JOB}/c/status", {"status": {"lastScheduleTime": "2020-01-01T00:00:00Z"}})
+    await world.merge(f"{CRON_JOB}/c", {"spec": {"schedule": "0 0 1 1 *", "suspend": False}})
+    await world.clock.advance(5)
+    assert await world.names(JOBS) == []
+    await world.merge(f"{CRON_JOB}/c", {"metadata": {"annotations": {"poke": "1"}}})
+    await world.clock.advance(5)
+    assert len(await world.names(JOBS)) == 1

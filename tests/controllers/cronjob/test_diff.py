@@ -92,6 +92,12 @@ def test_what_has_ended_leaves_the_list_and_the_oldest_go() -> None:
     assert (reasons(result), result.last_success) == (["SawCompletedJob"], rfc3339(NOW - 5))
 
 
+def test_what_is_removed_at_once_is_not_told_of_as_completed() -> None:
+    result = plan(cron_job(active=["b"], successfulJobsHistoryLimit=0), job("b", "Complete"))
+    assert (result.active, [each.metadata.name for each in result.history], reasons(result)) == ((), ["b"], [])
+    assert result.last_success == rfc3339(NOW - 5)
+
+
 def test_what_the_cache_does_not_have_is_asked_for_before_anything_else() -> None:
     result = plan(cron_job(last=NOW - 90, active=["x"]))
     assert ([ref.name for ref in result.verify], result.start) == (["x"], None)

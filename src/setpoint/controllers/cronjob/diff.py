@@ -29,6 +29,8 @@ def _noted(observed: Observed) -> Plan:
     there = {job.metadata.uid for job in observed.jobs}
     ended = [job for job in observed.jobs if conditions.is_finished(job)]
     done = {job.metadata.uid for job in ended} & known
+    history = tuple(_superfluous(cron_job, ended))
+    told = done.difference(job.metadata.uid for job in history)  # what is removed at once, nobody sees completed
     last = status.last_successful_time
     for job in ended:
         if _kind(job) == conditions.COMPLETE and job.status.completion_time:
@@ -37,10 +39,10 @@ def _noted(observed: Observed) -> Plan:
         cron_job,
         tuple(ref for ref in status.active if ref.uid not in done),
         last,
-        tuple(_completed(job) for job in ended if job.metadata.uid in done),
+        tuple(_completed(job) for job in ended if job.metadata.uid in told),
         tuple(ref for ref in status.active if ref.uid not in there),
         tuple(job for job in observed.jobs if job.metadata.uid not in known and not conditions.is_finished(job)),
-        tuple(_superfluous(cron_job, ended)),
+        history,
     )
 
 

@@ -60,13 +60,12 @@ class CronJobReconciler:
         return None if plan.idle else plan
 
     async def act(self, plan: Plan) -> Result | None:
-        owner = plan.cron_job
-        self._tell(plan)
-        if plan.unexpected and not await self._tell_unexpected(plan):
-            return Result(requeue_after=1.0)  # the cache is behind: plan anew when it is not
-        active = plan.active
+        owner, active = plan.cron_job, plan.active
         for job in plan.history:
             active = await self._delete(owner, active, job.metadata.name, job.metadata.uid)
+        if plan.unexpected and not await self._tell_unexpected(plan):
+            return Result(requeue_after=1.0)  # the cache is behind: plan anew when it is not
+        self._tell(plan)
         if plan.verify and (wait := await self._verify(plan, active)) is not None:
             return Result(wait)
         if plan.verify and not owner.metadata.deletion_timestamp:
