@@ -192,12 +192,20 @@ class Bodies:
         obj = _complete(decoded.obj, resource.kind, api_version(resource, version))
         return obj, complaints if validation != decode.IGNORE else []
 
-    def complete(self, obj: Object, resource: ServedResource, version: str, strategy: Strategy, codec: Codec) -> Object:
-        """A decoded object in the stored version with its defaults set."""
+    def complete(
+        self,
+        obj: Object,
+        resource: ServedResource,
+        version: str,
+        strategy: Strategy,
+        codec: Codec,
+        settled: Mapping[str, Any] = NOTHING,
+    ) -> Object:
+        """A decoded object in the stored version with its defaults set; `settled` has them, and may share parts with it."""
         if fill := resource.defaults.get(version):
             fill(obj)
         obj = codec.stored(obj, version)
-        strategy.default(obj)
+        strategy.default_beside(obj, settled)
         if self._trim and not resource.stored_as:
             return self.canonical(obj, resource, resource.storage_version)
         return obj

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
+from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError
 from setpoint.api.machinery.user import UserInfo
 
@@ -72,6 +73,8 @@ class Strategy:
     reset_fields: tuple[tuple[str, ...], ...] = ()
     #: `validate_update` of Kubernetes' kind checks the whole new object, metadata too, once more (causes repeat accordingly)
     validates_whole_on_update: ClassVar[bool] = False
+    #: `validate_update` of Kubernetes' kind looks at what changed in the metadata, once more
+    compares_metadata_on_update: ClassVar[bool] = True
     #: what is renewed through this endpoint again and again, without any other change
     heartbeat: ClassVar[Heartbeat | None] = None
     #: field selectors besides metadata.name and metadata.namespace; `fields` gives their values
@@ -79,6 +82,10 @@ class Strategy:
 
     def default(self, obj: Object) -> None:
         """Set what the user left out, as decoding does in Kubernetes; also applied to update and patch results."""
+
+    def default_beside(self, obj: Object, settled: Mapping[str, Any]) -> None:
+        """The same of an object that may share parts with `settled`, which has its defaults."""
+        self.default(obj)
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         """Drop what a creator may not set (status, …) and set what the server owns."""
@@ -109,8 +116,6 @@ class Strategy:
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """What is wrong with a name (`prefix`: a generateName); the default is a DNS subdomain."""
-        from setpoint.api.machinery import names
-
         return names.dns_subdomain(name, prefix=prefix)
 
     def fields(self, obj: Object) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import gojson
+from setpoint.api.machinery.schema.canonical import NOTHING
 from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers, heartbeats, ownership
 from setpoint.apiserver.call import Call
@@ -50,7 +51,8 @@ async def handle(call: Call) -> Response:
         current = store.codec.served(old, version)
         patched, warnings[:] = apply_patch(call, current, patch(), media, options)
         check_identity(call, patched)
-        return call.bodies.complete(patched, resource, version, strategy, store.codec)
+        settled = old if media == STRATEGIC_PATCH else NOTHING  # the other patches are decoded anew
+        return call.bodies.complete(patched, resource, version, strategy, store.codec, settled)
 
     change = updating.Update(
         name=info.name,
@@ -89,7 +91,7 @@ def read_patch(body: bytes, media: str) -> Any:
     except orjson.JSONDecodeError:
         try:
             return _plain(gojson.parse(body))
-        except gojson.SyntaxComplaint as error:
+        except (gojson.SyntaxComplaint, OverflowError) as error:
             detail = str(error)
     raise bad_request(detail if media == STRATEGIC_PATCH else f"error decoding patch: {detail}") from None
 

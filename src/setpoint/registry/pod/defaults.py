@@ -37,6 +37,11 @@ def default_pod(pod: Object) -> None:
     spec.setdefault("enableServiceLinks", True)
     if spec.get("hostNetwork"):
         _host_ports(spec)
+    default_around_spec(pod)
+
+
+def default_around_spec(pod: Object) -> None:
+    """A pod's status and annotations."""
     _pod_addresses(pod.get("status") or {})
     annotations = (pod.get("metadata") or {}).get("annotations")
     if annotations:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from setpoint.api.machinery.schema.canonical import is_shared
 from setpoint.api.machinery.status import FieldError
 from setpoint.kit.clock import rfc3339
 from setpoint.registry.address_warnings import ip_warnings
 from setpoint.registry.pod.app_armor import fields_from_annotations
-from setpoint.registry.pod.defaults import default_pod
+from setpoint.registry.pod.defaults import default_around_spec, default_pod
+from setpoint.registry.pod.known_specs import KnownSpecs
 from setpoint.registry.pod.label_keys import merge_label_keys
 from setpoint.registry.pod.qos import qos_class
 from setpoint.registry.pod.ratchet import options_for
@@ -27,6 +29,7 @@ from setpoint.registry.strategy import Context, Object, Strategy
 
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _OVER = ("Failed", "Succeeded")
+_GOOD, _UNREMARKABLE = KnownSpecs(), KnownSpecs()
 
 
 class PodStrategy(Strategy):
@@ -65,10 +68,22 @@ class PodStrategy(Strategy):
         _positive_grace(spec)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return validate_new_pod(obj, options_for(obj, None))
+        text = _GOOD.text_of(obj)
+        if text in _GOOD:
+            return []
+        errors = validate_new_pod(obj, options_for(obj, None))
+        if not errors:
+            _GOOD.add(text)
+        return errors
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        return name_warning(obj["metadata"].get("name", "")) + pod_warnings(obj)
+        warnings, text = name_warning(obj["metadata"].get("name", "")), _UNREMARKABLE.text_of(obj)
+        if text in _UNREMARKABLE:
+            return warnings
+        more = pod_warnings(obj)
+        if not more:
+            _UNREMARKABLE.add(text)
+        return warnings + more
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
         keep_field(obj, old, "status")
@@ -133,6 +148,12 @@ class _PodPart(Strategy):
 
     def default(self, obj: Object) -> None:
         default_pod(obj)
+
+    def default_beside(self, obj: Object, settled: Mapping[str, Any]) -> None:
+        if is_shared(obj.get("spec"), "spec", settled):
+            default_around_spec(obj)
+        else:
+            default_pod(obj)
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return pod_fields(obj)
