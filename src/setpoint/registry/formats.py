@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 
 MAX_INT32 = 2**31 - 1
+_LONGEST_IP = 45
 NOT_NEGATIVE = "must be greater than or equal to 0"
 POSITIVE = "must be greater than zero"
 INTEGER = "must be an integer"
@@ -20,6 +22,10 @@ CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The address, read as Go's net package does; leading zeros, which old objects have, are dropped."""
+    return _known_ip(value) if len(value) <= _LONGEST_IP else _read_ip(value)
+
+
+def _read_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     if "%" in value:
         return None
     try:
@@ -33,6 +39,10 @@ def parse_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None
         return ipaddress.IPv4Address(".".join(str(int(part)) for part in parts))
     except ValueError:
         return None
+
+
+#: a pod's status says each of its addresses several times, and again with every change
+_known_ip = lru_cache(maxsize=4096)(_read_ip)
 
 
 def ip(value: str) -> list[str]:

@@ -327,6 +327,11 @@ c_identifier = _matched(
 
 def label_errors(labels: Mapping[str, str], field: str) -> list[FieldError]:
     """Every bad key and value of a map of labels, sorted by key; Kubernetes names the map, not the key, as the field."""
+    for key, value in labels.items():
+        if qualified_name(key) or label_value(value):
+            break
+    else:
+        return []
     errors: list[FieldError] = []
     for key, value in sorted(labels.items()):
         errors.extend(invalid(field, key, complaint) for complaint in qualified_name(key))

@@ -26,6 +26,8 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 
 
 def validate_annotations(path: str, annotations: Mapping[str, str], spec: Mapping[str, Any], options: Options) -> Errors:
+    if not annotations:
+        return []
     errors: Errors = []
     if MIRROR in annotations and not spec.get("nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
