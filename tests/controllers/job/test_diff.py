@@ -150,6 +150,21 @@ def test_lowered_parallelism_discards_without_counting() -> None:
     assert (len(result.discard), result.untrack, result.status.active, result.status.terminating) == (1, (), 1, 1)
 
 
+def ready(seconds: float) -> list[dict[str, str]]:
+    return [{"type": "Ready", "status": "True", "lastTransitionTime": rfc3339(NOW - seconds)}]
+
+
+def test_of_ready_pods_the_youngest_goes_first_however_little_younger() -> None:
+    owner = job(parallelism=2, completions=3)
+    pods = [pod(owner, name, conditions=ready(age)) for name, age in (("a", 1000), ("b", 999), ("c", 1001))]
+    assert names(plan(owner, pods).discard) == ["b"]
+
+
+def test_of_like_indexes_the_lowest_goes_first() -> None:
+    owner = job(completionMode="Indexed", parallelism=1, completions=3)
+    assert names(plan(owner, [pod(owner, name, index=int(name)) for name in ("2", "0", "1")]).discard) == ["0", "1"]
+
+
 def test_a_pod_on_its_way_out_takes_none_that_runs_along() -> None:
     owner = job(parallelism=2, completions=4, podReplacementPolicy="Failed")
     result = plan(owner, [pod(owner, "a"), pod(owner, "b"), pod(owner, "c", deleted=True)])

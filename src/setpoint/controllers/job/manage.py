@@ -5,9 +5,7 @@ As `manageJob` in `pkg/controller/job/job_controller.go`: pods are either made o
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cmp_to_key
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -18,7 +16,7 @@ from setpoint.controllers.job.backoff import Record, remaining_for_index
 from setpoint.controllers.job.observation import View
 from setpoint.controllers.job.pods import index_of, replaces_only_failed
 from setpoint.controllers.job.template import new_indexed_pod, new_pod
-from setpoint.controllers.owned_pods.ranking import compare
+from setpoint.controllers.owned_pods.ranking import least_advanced_first
 
 BURST = 500
 
@@ -85,27 +83,18 @@ def _surplus(view: View, count: int) -> list[core_v1.Pod]:
     """The pods of wrong or double indexes, and as many others as are too many, the least advanced first."""
     gone, left = _doubles(view) if view.indexed else ([], view.active)
     if len(gone) < count:
-        gone += _ranked(left, view.now)[: count - len(gone)]
+        gone += sorted(left, key=least_advanced_first)[: count - len(gone)]
     return gone
-
-
-def _ranked(pods: Sequence[core_v1.Pod], now: float) -> list[core_v1.Pod]:
-    nobody: Counter[str] = Counter()
-
-    def order(a: core_v1.Pod, b: core_v1.Pod) -> int:
-        return compare(a, b, nobody, now)
-
-    return sorted(pods, key=cmp_to_key(order))
 
 
 def _doubles(view: View) -> tuple[list[core_v1.Pod], list[core_v1.Pod]]:
     by_index: dict[int | None, list[core_v1.Pod]] = {}
-    for pod in view.active:
+    for pod in sorted(view.active, key=lambda pod: index_of(pod) or 0):  # among equals the lowest indexes go first
         index = index_of(pod)
         by_index.setdefault(index if index is not None and index < view.completions else None, []).append(pod)
     gone, left = by_index.pop(None, []), []
     for group in by_index.values():
-        *worse, best = _ranked(group, view.now) if len(group) > 1 else group
+        *worse, best = sorted(group, key=least_advanced_first)
         gone += worse
         left.append(best)
     return gone, left
