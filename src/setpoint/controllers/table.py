@@ -70,8 +70,19 @@ def _is_published(endpoints: core_v1.Endpoints) -> bool:
 _LAZY = (
     lazy("cronjob-controller", "cronjob.controller", (batch_v1.CRONJOBS, always)),
     lazy("daemonset-controller", "daemonset.controller", (apps_v1.DAEMONSETS, always)),
-    lazy("endpoints-controller", "endpoints", (core_v1.SERVICES, _selects), (core_v1.ENDPOINTS, _is_published)),
-    lazy("endpointslice-controller", "endpoint_slice", (core_v1.SERVICES, _selects)),
+    lazy(
+        "endpoints-controller",
+        "endpoints",
+        (core_v1.SERVICES, _selects),
+        (core_v1.ENDPOINTS, _is_published),
+        recorder="endpoint-controller",
+    ),
+    lazy(
+        "endpointslice-controller",
+        "endpoint_slice",
+        (core_v1.SERVICES, _selects),
+        recorder="endpoint-slice-controller",
+    ),
     lazy("endpointslice-mirroring-controller", "endpoint_slice_mirroring", (core_v1.ENDPOINTS, always)),
     lazy(
         "ephemeral-volume-controller",

@@ -35,6 +35,9 @@ async def test_a_pod_is_published_when_its_node_is_known_and_with_its_zone(world
     await world.merge(f"{CORE}/pods/a/status", {"status": status})
     await world.clock.advance(1)
     assert await addresses(world) == []
+    (event,) = (await world.call("GET", f"{CORE}/events"))["items"]
+    why = "Error updating Endpoint Slices for Service default/s: skipping Pod a for Service default/s: Node n Not Found"
+    assert (event["reason"], event["message"]) == ("FailedToUpdateEndpointSlices", why)
     await world.call("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
     await world.clock.advance(1)
     assert await addresses(world) == [("10.0.0.1", None)]

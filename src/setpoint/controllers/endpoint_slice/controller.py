@@ -5,7 +5,9 @@ from __future__ import annotations
 from setpoint.api.types import core_v1, discovery_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
+from setpoint.client.events import EventRecorder
 from setpoint.client.informer import any_of
+from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.controllers.component import Context
 from setpoint.controllers.endpoint_slice import diff as decision
@@ -18,6 +20,7 @@ from setpoint.controllers.node_lifecycle.pods import by_node
 from setpoint.kit.clock import rfc3339
 
 NAME = "endpointslice-controller"
+RECORDER = "endpoint-slice-controller"
 
 
 class SliceReconciler:
@@ -30,19 +33,23 @@ class SliceReconciler:
         pods: Store[core_v1.Pod],
         nodes: Store[core_v1.Node],
         slices: OwnSlices,
+        recorder: EventRecorder,
     ) -> None:
         self._client = client
         self._services = services
         self._pods = pods
         self._nodes = nodes
         self._slices = slices
+        self._recorder = recorder
         self._triggers = selection.Triggers()
+        self._lost: dict[str, tuple[tuple[str, str], ...]] = {}
 
     def observe(self, key: str) -> Observed | None:
         service = self._services.get(key)
         if service is None:
             self._triggers.forget(key)
             self._slices.forget(key)
+            self._lost.pop(key, None)
             return None  # its slices go with it
         if service.spec.type == "ExternalName" or not service.spec.selector:
             return None
@@ -63,7 +70,19 @@ class SliceReconciler:
         annotations = {} if plan.trigger is None else {selection.TRIGGER: rfc3339(plan.trigger)}
         owner = writing.Owner(plan.service, core_v1.SERVICES, plan.labels, annotations)
         await self._slices.write(self._client, owner, plan.write, plan.delete)
+        self._tell_of_lost(plan)
         return None
+
+    def _tell_of_lost(self, plan: Plan) -> None:
+        """Once for the same pods."""
+        name, shown = key_of(plan.service), []
+        if self._lost.get(name, ()) != plan.lost:
+            self._lost[name] = plan.lost
+            shown = [f"skipping Pod {pod} for Service {name}: Node {node} Not Found" for pod, node in plan.lost]
+        if shown:
+            why = shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
+            told = f"Error updating Endpoint Slices for Service {name}: {why}"
+            self._recorder.event(plan.service, "Warning", "FailedToUpdateEndpointSlices", told)
 
 
 def new(context: Context) -> Controller[Observed, Plan]:
@@ -75,7 +94,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
     own = OwnSlices(slices, OURS)
     pods.add_index(BY_NODE, by_node)
     stores = (services.store, pods.store, nodes.store)
-    reconciler = SliceReconciler(context.client, *stores, own)
+    reconciler = SliceReconciler(context.client, *stores, own, context.recorder(RECORDER))
     controller: Controller[Observed, Plan] = Controller(
         NAME, reconciler, context.clock, informers=(services, pods, nodes, slices)
     )

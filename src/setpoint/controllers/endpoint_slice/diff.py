@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -34,7 +34,10 @@ class Observed(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What is to be written for one Service, with the labels that its slices have."""
+    """What is to be written for one Service, with the labels that its slices have.
+
+    `lost` are pods that are left out for want of their node, with its name.
+    """
 
     service: core_v1.Service
     labels: Mapping[str, str]
@@ -42,6 +45,7 @@ class Plan(Struct, frozen=True):
     write: tuple[Draft, ...]
     delete: tuple[Slice, ...]
     behind: bool = False
+    lost: tuple[tuple[str, str], ...] = ()
 
 
 def diff(observed: Observed) -> Plan | None:
@@ -60,7 +64,17 @@ def diff(observed: Observed) -> Plan | None:
         packed = with_placeholder(packed, kind, outdated=outdated)
         write += packed.write
         delete += packed.delete
-    return Plan(service, labels, observed.trigger, tuple(write), tuple(delete)) if write or delete else None
+    lost = tuple(_lost(observed))
+    plan = Plan(service, labels, observed.trigger, tuple(write), tuple(delete), lost=lost)
+    return plan if write or delete or lost else None
+
+
+def _lost(observed: Observed) -> Iterator[tuple[str, str]]:
+    """A pod whose node is gone or not known yet is looked at again when that comes; who publishes all wants it at once."""
+    if not observed.service.spec.publish_not_ready_addresses:
+        for pod in observed.pods:
+            if pod.spec.node_name not in observed.zones and selection.is_reachable(pod, terminating=True):
+                yield pod.metadata.name, pod.spec.node_name
 
 
 def labels_of(service: core_v1.Service) -> dict[str, str]:
@@ -79,12 +93,10 @@ def _desired(observed: Observed, kind: str) -> dict[Ports, list[discovery_v1.End
     """The endpoints of one address type, by the ports that they have in common."""
     service = observed.service
     found: dict[Ports, list[discovery_v1.Endpoint]] = defaultdict(list)
+    lost = {name for name, _ in _lost(observed)}
     for pod in sorted(observed.pods, key=lambda pod: pod.metadata.name):
-        if not selection.is_reachable(pod, terminating=True):
+        if pod.metadata.name in lost or not selection.is_reachable(pod, terminating=True):
             continue
-        known = pod.spec.node_name in observed.zones
-        if not known and not service.spec.publish_not_ready_addresses:
-            continue  # its node is gone or not known yet: looked at again when it comes
         endpoint = _endpoint(observed, pod, kind)
         if endpoint.addresses:
             found[_ports(service, pod)].append(endpoint)

@@ -23,6 +23,7 @@ from setpoint.controllers.refusals import is_namespace_terminating
 from setpoint.kit.clock import rfc3339
 
 NAME = "endpoints-controller"
+RECORDER = "endpoint-controller"
 MANAGED_BY, OURS = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 
@@ -180,7 +181,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
     pods = context.informers.of(core_v1.PODS)
     endpoints = context.informers.of(core_v1.ENDPOINTS)
     stores = (services.store, pods.store, endpoints.store)
-    reconciler = EndpointsReconciler(context.client, *stores, context.recorder(NAME))
+    reconciler = EndpointsReconciler(context.client, *stores, context.recorder(RECORDER))
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, informers=(services, pods, endpoints))
     behind = ServicePods(services.store, controller.enqueue)
 
