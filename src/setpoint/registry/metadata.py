@@ -6,12 +6,12 @@ Source: apimachinery `api/validation/objectmeta.go`, Kubernetes `apis/core/valid
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, forbidden, invalid, required
+from setpoint.registry import generated
 from setpoint.registry.strategy import Object
 
 Metadata = dict[str, Any]
@@ -28,7 +28,7 @@ def fill_for_create(metadata: Metadata, created: str) -> None:
     """Set what the server owns on a new object; drop what a creator cannot say (deletion, selfLink)."""
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         metadata.pop(name, None)
-    metadata["uid"] = str(uuid.uuid4())
+    metadata["uid"] = generated.uid()
     metadata["creationTimestamp"] = created
 
 

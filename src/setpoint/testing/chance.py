@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 from unittest import mock
 
+from setpoint.registry import generated
+
 T = TypeVar("T")
 
 
@@ -28,11 +30,19 @@ def seeded(seed: int) -> Iterator[random.Random]:
     def uuid4() -> uuid.UUID:
         return uuid.UUID(int=source.getrandbits(128), version=4)
 
+    def uid() -> str:
+        return str(uuid4())
+
     def choice(options: Sequence[T]) -> T:
         return options[int(source.random() * len(options))]
 
+    def suffix() -> str:
+        return "".join(choice(generated.LETTERS) for _ in range(generated.SUFFIX))
+
     with (
         mock.patch.object(uuid, "uuid4", uuid4),
+        mock.patch.object(generated, "uid", uid),
+        mock.patch.object(generated, "suffix", suffix),
         mock.patch.object(secrets, "choice", choice),
         mock.patch.object(random, "random", source.random),
         mock.patch.object(random, "Random", Follower),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable
 
 import orjson
@@ -10,15 +9,12 @@ import orjson
 from setpoint.api.machinery.status import FieldError, StatusError
 from setpoint.apiserver.generic_store.objects import select
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
-from setpoint.registry import metadata
+from setpoint.registry import generated, metadata
 from setpoint.registry.strategy import Context, Object
 from setpoint.storage import protocol
 from setpoint.storage.protocol import Record
 
-#: letters of generated names: no vowels and no look-alikes (apimachinery `util/rand`)
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-_SUFFIX = 5
-_LONGEST_BASE = 63 - _SUFFIX
+_LONGEST_BASE = 63 - generated.SUFFIX
 _ATTEMPTS = 8
 #: raises StatusError 403 for who may not create
 Permit = Callable[[], Awaitable[None]]
@@ -26,7 +22,7 @@ Permit = Callable[[], Awaitable[None]]
 
 def generate_name(base: str) -> str:
     """`base` and five letters, at most 63 characters together."""
-    return base[:_LONGEST_BASE] + "".join(secrets.choice(_LETTERS) for _ in range(_SUFFIX))
+    return base[:_LONGEST_BASE] + generated.suffix()
 
 
 async def create(

@@ -13,6 +13,7 @@ import orjson
 from msgspec import Struct
 
 from setpoint.api.machinery import fields
+from setpoint.api.machinery.names import path_segment
 from setpoint.api.machinery.status import FieldError, StatusError, invalid, invalid_object
 from setpoint.apiserver.generic_store import create as creating
 from setpoint.apiserver.generic_store import delete as deleting
@@ -39,6 +40,7 @@ class Update(Struct):
     `patch`: what `compute` gives is made of the object that it gets and may share parts with it; without a resourceVersion in
     it, it is always tried again. `renew`: does it on a short way, in a copy of the object, where that comes to the same (see
     `apiserver.heartbeats`). `shown`: how the endpoint shows the object to admission (`scale`).
+    `copies`: what `compute` gives has parts of its own wherever they, or its hooks, change anything.
     `creates` makes the object where there is none, which `may_create` refuses to those who may only change one.
     """
 
@@ -49,6 +51,7 @@ class Update(Struct):
     creates: Callable[[], Awaitable[Object]] | None = None
     may_create: creating.Permit | None = None
     patch: bool = False
+    copies: bool = False
     renew: Callable[[Object], bool] | None = None
     operation: str = "UPDATE"
     shown: Shown | None = None
@@ -94,7 +97,7 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
     if change.renew is not None and change.renew(renewed := store.codec.decode(current)):
         return await _renew(store, change, current, store.request(context, change.operation, renewed, old))
     # what hooks change in a patched object must not change `old` with it, which it is compared with
-    obj = await change.compute(store.codec.decode(current) if change.patch else old)
+    obj = await change.compute(store.codec.decode(current) if change.patch and not change.copies else old)
     _check_version(store, change, obj["metadata"], current)
     warnings = metadata.deduplicate_owners(obj)
     if change.own is not None:
@@ -192,8 +195,6 @@ def _validate(store: GenericStore, strategy: Strategy, context: Context, obj: Ob
 
 
 def _any_segment(name: str, *, prefix: bool) -> list[str]:
-    from setpoint.api.machinery.names import path_segment
-
     return path_segment(name, prefix=prefix)
 
 

@@ -5,11 +5,11 @@ Source: `plugin/pkg/admission/serviceaccount`.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from setpoint.kit.clock import Clock
+from setpoint.registry import generated
 from setpoint.registry.admission.chain import BaseStep, refuse
 from setpoint.registry.admission.mountable_secrets import Check, ephemeral_references, pod_references
 from setpoint.registry.admission.reader import Reader
@@ -27,7 +27,6 @@ _VOLUME_PREFIX = "kube-api-access-"
 _TOKEN_SECONDS = 3607
 ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))  # what Go reads as true
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class ServiceAccount(BaseStep):
@@ -119,7 +118,7 @@ def _automounts(account: Mapping[str, Any], spec: Object) -> bool:
 def _mount_token(spec: Object) -> None:
     volumes = spec.get("volumes") or []
     existing = next((volume["name"] for volume in volumes if volume.get("name", "").startswith(_VOLUME_PREFIX)), "")
-    name = existing or _VOLUME_PREFIX + "".join(secrets.choice(_LETTERS) for _ in range(5))
+    name = existing or _VOLUME_PREFIX + generated.suffix()
     needed = False
     for field in ("initContainers", "containers"):
         for container in spec.get(field) or ():

@@ -154,4 +154,4 @@ def disrupted(pod: Object, now: str) -> Object:
             told["lastTransitionTime"] = former.get("lastTransitionTime")
         listed[at] = told
     status["conditions"] = listed
-    return {**pod, "status": status}
+    return {**pod, "metadata": {**pod["metadata"]}, "status": status}

@@ -44,6 +44,9 @@ def _unasked(store: GenericStore) -> _Unasked:
 
 
 async def change(store: GenericStore, context: Context, name: str, compute: Callable[[Object], Awaitable[Object]]) -> Outcome:
-    """Write what `compute` makes of the object, again where another write came between. Raises what `compute` raises."""
-    wanted = updating.Update(name=name, compute=compute, strategy=_PLAIN, patch=True)
+    """Write what `compute` makes of the object, again where another write came between. Raises what `compute` raises.
+
+    It gets the object as it is stored and leaves it so; the metadata that it gives is always its own.
+    """
+    wanted = updating.Update(name=name, compute=compute, strategy=_PLAIN, patch=True, copies=True)
     return await updating.update(_unasked(store), context, wanted)
