@@ -109,9 +109,10 @@ async def test_what_is_stored_counts_what_exceeds_is_refused_and_deletions_give_
     await world.call("DELETE", f"{SECRETS}/a")
     await world.clock.advance(1)
     assert (await world.get(QUOTA))["status"]["used"] == {"secrets": "1"}
-    await world.merge(QUOTA, {"spec": {"hard": {"secrets": None, "count/configmaps": "5"}}})
+    hard = {"count/configmaps": "5", "count/nosuch.example.com": "1", "count/events": "1"}
+    await world.merge(QUOTA, {"spec": {"hard": {"secrets": None, **hard}}})
     await world.clock.advance(1)
-    assert (await world.get(QUOTA))["status"] == {"hard": {"count/configmaps": "5"}, "used": {"count/configmaps": "0"}}
+    assert (await world.get(QUOTA))["status"] == {"hard": hard, "used": {"count/configmaps": "0"}}
 
 
 async def test_writes_at_one_time_cannot_exceed_together(world: Any) -> None:

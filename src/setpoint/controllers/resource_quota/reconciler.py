@@ -96,15 +96,23 @@ class QuotaReconciler:
         return Observed(present, await self._count(key, present))
 
     async def _count(self, key: str, present: ResourceQuota) -> dict[str, str]:
-        """What is used under each name. What one object uses is worked out once for each of its versions."""
+        """What is used under each name, but for those that nothing is counted under.
+
+        What one object uses is worked out once for each of its versions.
+        """
         hard = list(present.spec.hard or {})
         spec = msgspec.to_builtins(present.spec)
         before = self._known.get(key)
         known = before[1] if before is not None and before[0] == spec else {}
         total: Amounts = dict.fromkeys(hard, quantity.ZERO)
         fresh: _Known = {}
-        for resource in sorted({quota.counted_resource(name) for name in hard} - {""}):
-            for item in await self._items(resource, present):
+        counted = {name: quota.counted_resource(name) for name in hard}
+        unknown = {""}
+        for resource in sorted({*counted.values()} - {""}):
+            items = await self._items(resource, present)
+            if items is None:
+                unknown.add(resource)
+            for item in items or ():
                 uid, version, is_going = _identity(item)
                 used = known.get((uid, version))
                 if used is None:
@@ -114,7 +122,7 @@ class QuotaReconciler:
                 for name, value in used.items():
                     total[name] += value
         self._known[key] = (spec, fresh)
-        return {name: str(total[name]) for name in hard}
+        return {name: str(total[name]) for name in hard if counted[name] not in unknown}
 
     def _usage(self, resource: str, spec: Mapping[str, Any], obj: Any, names: Amounts) -> Amounts:
         if not quota.in_scope(spec, resource, obj):
@@ -122,17 +130,17 @@ class QuotaReconciler:
         used = quota.usage(resource, obj, self._clock.now())
         return {name: value for name, value in used.items() if name in names}
 
-    async def _items(self, name: str, present: ResourceQuota) -> list[Any]:
+    async def _items(self, name: str, present: ResourceQuota) -> list[Any] | None:
         meta = present.metadata
         if name == PODS.group_resource and _number(self._pods.resource_version) >= _number(meta.resource_version) > 0:
             return [*self._pods.store.list(meta.namespace)]
         return await self._list(name, meta.namespace)
 
-    async def _list(self, name: str, namespace: str) -> list[Any]:
-        """All objects of a resource in the namespace; nothing where there is no such resource."""
+    async def _list(self, name: str, namespace: str) -> list[Any] | None:
+        """All objects of a resource in the namespace; None where there is no such resource."""
         resource = _WHOLE.get(name) or await self.resource(name)
         if resource is None:
-            return []
+            return None
         out: list[Any] = []
         token = ""
         while True:
