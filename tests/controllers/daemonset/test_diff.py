@@ -146,7 +146,7 @@ def test_an_update_takes_down_what_may_be_unavailable() -> None:
     half = [pod(owner, "p2", "a", "v2", ready=False), pod(owner, "q", "b")]
     assert outcome(plan(owner, half, images=("v1", "v2"))) == ([], [])
     broken = [pod(owner, "p", "a", ready=False), pod(owner, "q", "b")]
-    assert outcome(plan(owner, broken, images=("v1", "v2"))) == ([], ["p", "q"]), "what is down anyway costs nothing"
+    assert outcome(plan(owner, broken, images=("v1", "v2"))) == ([], ["p"]), "what is down anyway goes first, and counts"
 
 
 def test_a_surge_makes_the_new_pod_first() -> None:
@@ -157,6 +157,17 @@ def test_a_surge_makes_the_new_pod_first() -> None:
     assert outcome(plan(owner, both, images=("v1", "v2"))) == ([], [])
     ready = [*old, pod(owner, "p2", "a", "v2")]
     assert outcome(plan(owner, ready, images=("v1", "v2"))) == ([], ["p"])
+
+
+def test_with_a_surge_an_old_pod_goes_from_where_none_belongs_when_enough_others_are_available() -> None:
+    owner = daemon_set("v2", rolling={"maxSurge": 1, "maxUnavailable": 0})
+    nodes = [node("a"), node("b", taints=[{"key": "x", "effect": "NoSchedule"}])]
+    misplaced = pod(owner, "q", "b")
+    waiting = [pod(owner, "p2", "a", "v2", ready=False), misplaced]
+    assert outcome(plan(owner, waiting, nodes, images=("v1", "v2"))) == ([], [])
+    assert outcome(plan(owner, [pod(owner, "p2", "a", "v2"), misplaced], nodes, images=("v1", "v2"))) == ([], ["q"])
+    broken = [pod(owner, "p2", "a", "v2", ready=False), pod(owner, "q", "b", ready=False)]
+    assert outcome(plan(owner, broken, nodes, images=("v1", "v2"))) == ([], ["q"])
 
 
 def test_on_delete_leaves_pods_alone() -> None:

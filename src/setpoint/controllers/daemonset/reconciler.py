@@ -21,7 +21,7 @@ from setpoint.controllers.daemonset import status
 from setpoint.controllers.daemonset.failures import Failures
 from setpoint.controllers.daemonset.nodes import tolerations
 from setpoint.controllers.daemonset.plan import Observed, Plan
-from setpoint.controllers.daemonset.versions import GENERATION, GENERATION_LABEL
+from setpoint.controllers.daemonset.versions import GENERATION_LABEL, generation_of
 from setpoint.controllers.freshness import Freshness
 from setpoint.controllers.history import REVISION_LABEL
 from setpoint.controllers.owned_pods.control import PodControl
@@ -104,7 +104,7 @@ class DaemonSetReconciler:
         template = owner.spec.template
         body = pod_body(template, owner, apps_v1.DAEMONSETS)
         labels = {**body["metadata"].get("labels", {}), REVISION_LABEL: hash_}
-        if (generation := owner.metadata.annotations.get(GENERATION)) is not None:
+        if (generation := generation_of(owner)) is not None:
             labels[GENERATION_LABEL] = generation
         body["metadata"]["labels"] = labels
         body["spec"]["tolerations"] = msgspec.to_builtins(tolerations(template.spec))

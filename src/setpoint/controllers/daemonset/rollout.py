@@ -1,7 +1,8 @@
 """A rolling update of a DaemonSet: which old pods go, which nodes get a second pod. Pure.
 
 As `rollingUpdate` in `pkg/controller/daemon/update.go`. Without a surge old pods are deleted, as many as may be unavailable, and
-what is not available anyway goes at once; with a surge new pods are made beside the old ones, which go when these are available.
+what is not available anyway goes at once and counts as unavailable until it is replaced; with a surge new pods are made beside
+the old ones, which go when these are available, and where no pod belongs any more an old one goes when enough others are.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ class Rollout:
             elif pair.new is not None:
                 unavailable += not self._available(pair.new)
             elif pair.old is not None:
-                (candidates if self._available(pair.old) else at_once).append(pair.old)
+                available = self._available(pair.old)
+                unavailable += not available
+                (candidates if available else at_once).append(pair.old)
         return at_once + candidates[: max(0, self._limits.unavailable - unavailable)]
 
     def _surge(self) -> tuple[list[str], list[core_v1.Pod]]:
@@ -96,19 +99,29 @@ class Rollout:
         at_once: list[str] = []
         candidates: list[str] = []
         delete: list[core_v1.Pod] = []
+        misplaced: list[core_v1.Pod] = []
         for name, pair in self._pairs.items():
             if pair is None:
                 surging += 1
             elif pair.old is None:
                 continue
             elif pair.new is None:
-                run, _ = self._places.get(name, (False, False))
-                if not run:
-                    delete += [pair.old] if name in self._places else []
-                else:
-                    (candidates if self._available(pair.old) else at_once).append(name)
+                available = self._available(pair.old)
+                if self._runs(name):
+                    (candidates if available else at_once).append(name)
+                elif name in self._places:
+                    (misplaced if available else delete).append(pair.old)
             elif self._available(pair.new):
                 delete.append(pair.old)
             else:
                 surging += 1
-        return at_once + candidates[: max(0, self._limits.surge - surging)], delete
+        spare = max(0, self._count_available() - sum(map(self._runs, self._places)))
+        return at_once + candidates[: max(0, self._limits.surge - surging)], delete + misplaced[:spare]
+
+    def _runs(self, node: str) -> bool:
+        return self._places.get(node, (False, False))[0]
+
+    def _count_available(self) -> int:
+        """Over all nodes; where there are two, the old pod counts."""
+        pods = (pair.old or pair.new for pair in self._pairs.values() if pair is not None)
+        return sum(self._available(pod) for pod in pods if pod is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -50,8 +51,14 @@ def label_of(revision: Revision) -> str:
 def is_updated(daemon_set: apps_v1.DaemonSet, pod: core_v1.Pod, hash_: str) -> bool:
     """Whether a pod has the current version, by hash or by the older count of generations."""
     labels = pod.metadata.labels
-    generation = daemon_set.metadata.annotations.get(GENERATION)
+    generation = generation_of(daemon_set)
     return labels.get(REVISION_LABEL) == hash_ or (generation is not None and labels.get(GENERATION_LABEL) == generation)
+
+
+def generation_of(daemon_set: apps_v1.DaemonSet) -> str | None:
+    """The template's generation as a number in decimal, which clients of old versions count; None where there is none."""
+    text = daemon_set.metadata.annotations.get(GENERATION, "")
+    return str(int(text)) if re.fullmatch(r"[+-]?[0-9]+", text) else None
 
 
 def superfluous(daemon_set: apps_v1.DaemonSet, chosen: Versions, pods: Iterable[core_v1.Pod]) -> tuple[Revision, ...]:

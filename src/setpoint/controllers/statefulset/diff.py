@@ -164,7 +164,7 @@ class _Draft:
         else:
             storage = Storage(owners=storage.owners, conflicting=storage.conflicting)
         if patch or not storage.idle:
-            self._put(UpdatePod(pod, storage, patch or None))
+            self._put(UpdatePod(pod, storage, patch or None, told=True))
 
     # -- the pods that are too many
 

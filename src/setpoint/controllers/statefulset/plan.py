@@ -51,11 +51,12 @@ class DeletePod(Struct, frozen=True):
 
 
 class UpdatePod(Struct, frozen=True):
-    """Make the pod what it should be, and tell of it; `patch` None: its claims only, without a word."""
+    """Make the pod what it should be; `patch` None: its claims only. `told`: with an event."""
 
     pod: core_v1.Pod
     storage: Storage
     patch: Mapping[str, Any] | None = None
+    told: bool = False
 
 
 Step = CreatePod | DeletePod | UpdatePod

@@ -162,10 +162,10 @@ class StatefulSetReconciler:
                 patch = {**step.patch, "metadata": {**step.patch.get("metadata", {}), **observed}}
                 await self._client.patch(core_v1.PODS, meta.name, patch, meta.namespace)
         except StatusError as error:
-            if step.patch is not None:
+            if step.patch is not None or (step.told and error.reason != "Conflict"):  # claims that changed are tried again
                 self._tell_of_pod(owner, "update", meta.name, error)
             raise
-        if step.patch is not None:
+        if step.told:
             self._tell_of_pod(owner, "update", meta.name)
 
     def _tell_of_pod(self, owner: apps_v1.StatefulSet, verb: str, name: str, error: StatusError | None = None) -> None:
