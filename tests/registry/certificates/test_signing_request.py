@@ -13,6 +13,7 @@ from cryptography.x509.oid import NameOID
 from tests.apiserver.conftest import Api
 from tests.registry.builders import complaints, context
 
+from setpoint.registry.certificates import der
 from setpoint.registry.certificates.pem import certificate_complaints, request_complaints
 from setpoint.registry.certificates.signing_request import (
     SigningRequestApprovalStrategy,
@@ -105,3 +106,43 @@ def test_signer_names_are_told_the_first_bad_label(name: str, why: list[str]) ->
     found = complaints(SigningRequestStrategy(), signing_request(signerName=name))
     assert len(found) == len(why)
     assert all(word in each for word, each in zip(why, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "asn1: syntax error: sequence truncated"),
+        (b"0", "asn1: syntax error: truncated tag or length"),
+        (b"0\x82\x01", "asn1: syntax error: truncated tag or length"),
+        (b"0\x05abc", "asn1: syntax error: data truncated"),
+        (b"0\x01abc", "asn1: syntax error: trailing data"),
+        (b"0\x81\x01a", ""),
+        (
+            b"hello",
+            (
+                "asn1: structure error: tags don't match (16 vs {class:1 tag:8 length:101 isCompound:true}) {optional:false "
+                "explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false "
+                "omitEmpty:false} certificateRequest @2"
+            ),
+        ),
+    ],
+)
+def test_what_is_no_sequence_is_told_as_go_does(content: bytes, why: str) -> None:
+    assert der.complaint(content, "certificateRequest") == why
+
+
+def test_a_forged_request_is_told_by_its_kind_of_key() -> None:
+    begin, *lines, end, _ = base64.b64decode(request_for("a")).decode().split("\n")
+    content = bytearray(base64.b64decode("".join(lines)))
+    content[-1] ^= 1  # of the signature
+    pem = "\n".join([begin, base64.b64encode(content).decode(), end, ""])
+    assert request_complaints(base64.b64encode(pem.encode()).decode()) == ["x509: ECDSA verification failure"]
+
+
+def test_a_request_with_an_unknown_curve_is_refused() -> None:
+    content = base64.b64decode(request_for("a")).decode().split("\n")
+    body = bytearray(base64.b64decode("".join(content[1:-2])))
+    place = body.index(bytes.fromhex("2a8648ce3d030107")) + 7  # prime256v1
+    body[place] = 0x63
+    pem = "\n".join([content[0], base64.b64encode(body).decode(), content[-2], ""])
+    assert request_complaints(base64.b64encode(pem.encode()).decode())

@@ -7,6 +7,12 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import TYPE_CHECKING
+
+from setpoint.registry.certificates import der
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 _BLOCK = re.compile(rb"-----BEGIN ([^\n-]+)-----\r?\n(.*?)-----END \1-----", re.DOTALL)
 _HEADER = re.compile(rb"^[^\n:]+:[^\n]*$", re.MULTILINE)
@@ -18,12 +24,38 @@ def request_complaints(encoded: str) -> list[str]:
     if match is None or match.group(1) != b"CERTIFICATE REQUEST":
         return ["PEM block type must be CERTIFICATE REQUEST"]
     from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
         request = x509.load_pem_x509_csr(match.group(0) + b"\n")
     except ValueError as error:
+        return [der.complaint(_content(match.group(2)), "certificateRequest") or str(error)]
+    try:
+        return [] if request.is_signature_valid else [_forged(request)]
+    except UnsupportedAlgorithm:
+        return ["x509: unsupported elliptic curve"]
+    except ValueError as error:  # a key that is none
         return [str(error)]
-    return [] if request.is_signature_valid else ["signature is invalid"]
+
+
+def _content(body: bytes) -> bytes:
+    """What a PEM block holds."""
+    try:
+        return base64.b64decode(body)
+    except ValueError:
+        return b""
+
+
+def _forged(request: x509.CertificateSigningRequest) -> str:
+    """As Go says that a signature is not of the request's key."""
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+
+    match request.public_key():
+        case ec.EllipticCurvePublicKey():
+            return "x509: ECDSA verification failure"
+        case ed25519.Ed25519PublicKey():
+            return "x509: Ed25519 verification failure"
+    return "crypto/rsa: verification error"
 
 
 def request_organizations(encoded: str) -> list[str]:
