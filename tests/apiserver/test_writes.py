@@ -310,6 +310,22 @@ async def test_options_of_a_delete(api: Any, options: Any, code: int, message: s
     await api(f"GET {CONFIGMAPS}/m")
 
 
+async def test_metadata_of_a_limit_range_is_compared_once(api: Any) -> None:
+    path = "/api/v1/namespaces/ns1/limitranges"
+    await api(f"POST {path}", {"metadata": {"name": "l"}})
+    changed = {"metadata": {"name": "l", "labels": {"a b": ""}, "deletionTimestamp": "2020-01-01T00:00:00Z"}}
+    refused = await api(f"PUT {path}/l", changed, code=422)
+    fields = [cause["field"] for cause in refused["details"]["causes"]]
+    assert fields == ["metadata.labels", "metadata.deletionTimestamp", "metadata.labels", "metadata.labels"]
+
+
+async def test_numbers_beyond_a_double_in_patches(api: Any, write: Writer) -> None:
+    await api(f"POST {CONFIGMAPS}", config_map())
+    for media, body in ((STRATEGIC, b'{"a":1e999}'), (JSON_PATCH, b'[{"op":"test","path":"","value":1e999}]')):
+        refused = await write.patch(f"{CONFIGMAPS}/m", body, media, code=400)
+        assert refused["message"].endswith("json: cannot unmarshal number 1e999 into Go value of type float64")
+
+
 async def test_a_scale_is_patched_as_any_object_is(api: Any, write: Writer) -> None:
     await api(f"POST {DEPLOYMENTS}", deployment(replicas=2))
     scale = f"{DEPLOYMENTS}/d/scale"

@@ -136,7 +136,7 @@ def validate_owners(owners: Sequence[Mapping[str, Any]]) -> list[FieldError]:
 def _owner(owner: Mapping[str, Any], field: str) -> list[FieldError]:
     errors: list[FieldError] = []
     version = owner.get("apiVersion") or ""
-    known = version not in ("", "/") and version.count("/") <= 1
+    known = version.count("/") <= 1 and version.rpartition("/")[2] != ""
     if not known:
         errors.append(invalid(f"{field}.apiVersion", version, "version must not be empty"))
     errors += [invalid(f"{field}.{name}", "", "must not be empty") for name in ("kind", "name", "uid") if not owner.get(name)]

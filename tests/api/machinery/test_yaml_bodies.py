@@ -37,6 +37,7 @@ def test_what_yaml_becomes(text: str, json: str) -> None:
         ("a: \x01", "yaml: control characters are not allowed"),
         ("a: b: c", "yaml: mapping values are not allowed in this context"),
         ("a: [1,2", "yaml: line 1: did not find expected ',' or ']'"),
+        ("? [a, 1]\n: x", 'yaml: invalid map key: []interface {}{"a", 1}'),
         ("~: x", 'unsupported map key of type: %!s(<nil>), key: <nil>, value: "x"'),
     ],
 )

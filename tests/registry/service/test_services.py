@@ -84,6 +84,12 @@ async def test_node_ports(api: Api) -> None:
     assert "provided port is already allocated" in taken["message"]
     outside = await api(f"POST {SERVICES}", service({"type": "NodePort", "ports": [{"port": 80, "nodePort": 99}]}, "b"), code=422)
     assert "The range of valid ports is 30000-32767" in outside["message"]
+    wrong = service({"type": "NodePort", "ports": [{"port": 0, "nodePort": 99}]}, "Bad_name")
+    alone = await api(f"POST {SERVICES}", wrong, code=422)  # ports are allocated before anything is validated
+    assert [cause["field"] for cause in alone["details"]["causes"]] == ["spec.ports[0].nodePort"]
+    changed = {"metadata": {"labels": {"a b": ""}}, "spec": {"ports": [{"port": 0, "nodePort": 99}]}}
+    alone = await api.merge(f"{SERVICES}/s", changed, code=422)
+    assert [cause["field"] for cause in alone["details"]["causes"]] == ["spec.ports[0].nodePort"]
     plain = await api.merge(f"{SERVICES}/s", {"spec": {"type": "ClusterIP"}})
     assert "nodePort" not in plain["spec"]["ports"][0]
     await api(f"POST {SERVICES}", service({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}, "b"))

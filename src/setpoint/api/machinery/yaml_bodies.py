@@ -134,10 +134,21 @@ class _Reader:
             return "true" if value else "false"
         if isinstance(value, (int, float)):
             return str(value)
-        shown = "<nil>" if value is None else str(value)
-        kind = "%!s(<nil>)" if value is None else "map[interface {}]interface {}" if isinstance(value, dict) else "[]interface {}"
-        held = f'"{item.value}"' if isinstance(item, yaml.ScalarNode) else "map[]"
-        raise YamlComplaint(f"unsupported map key of type: {kind}, key: {shown}, value: {held}")
+        if value is not None:
+            raise YamlComplaint(f"yaml: invalid map key: {_go_syntax(value)}")
+        raise YamlComplaint(f"unsupported map key of type: %!s(<nil>), key: <nil>, value: {_go_syntax(self.value(item))}")
+
+
+def _go_syntax(value: Any) -> str:
+    """A value as Go's `%#v` prints what its YAML reader makes of it."""
+    if isinstance(value, dict):
+        pairs = (f"{_go_syntax(key)}:{_go_syntax(inner)}" for key, inner in sorted(value.items()))
+        return f"map[interface {{}}]interface {{}}{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
+    if value is None:
+        return "interface {}(nil)"
+    return orjson.dumps(value).decode()
 
 
 def _allowed(count: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import orjson
+from msgspec import structs
 
 from setpoint.api.machinery.status import FieldError, StatusError
 from setpoint.apiserver.generic_store.objects import select
@@ -76,6 +77,7 @@ async def _create(
         meta["generation"] = 1
     strategy.prepare_for_create(context, obj)
     if errors := _validate(store, context, obj):
+        await try_begin(store, "begin_create", context, obj, None)
         raise store.invalid(meta.get("name", ""), errors)
     if permit is not None:
         await permit()
@@ -147,6 +149,13 @@ async def begin(store: GenericStore, hook: str, context: Context, obj: Object, o
     start = store.resource.extra.get(hook)
     end = await start(context, obj, old) if start is not None and not context.subresource else None
     return end or _nothing
+
+
+async def try_begin(store: GenericStore, hook: str, context: Context, obj: Object, old: Object | None) -> None:
+    """What an allocation refuses is all that is told of an invalid object: Kubernetes allocates before it validates."""
+    if hook in store.resource.extra:
+        release = await begin(store, hook, structs.replace(context, dry_run=True), obj, old)
+        await release(success=False)
 
 
 async def _nothing(*, success: bool) -> None:

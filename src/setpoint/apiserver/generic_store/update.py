@@ -129,6 +129,7 @@ async def _finish(
         meta["generation"] = (generation or 0) + 1
     metadata.keep_on_update(meta, old_meta)
     if errors := _validate(store, strategy, context, obj, old):
+        await creating.try_begin(store, "begin_update", context, obj, old)
         raise store.invalid(change.name, errors)
     await store.admission.validate(request)
     warnings += strategy.warnings_on_update(context, obj, old)
@@ -185,7 +186,9 @@ def _validate(store: GenericStore, strategy: Strategy, context: Context, obj: Ob
     resource = store.resource
     general = metadata.validate(meta, namespaced=resource.namespaced, name_rule=_any_segment)
     change = metadata.validate_change(meta, old_meta)
-    errors = general + change + change
+    errors = general + change
+    if strategy.compares_metadata_on_update:
+        errors += change
     if store.checks_finalizer_words:
         words = metadata.validate_finalizer_words(meta)
         errors += words

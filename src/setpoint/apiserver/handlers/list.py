@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -18,6 +18,9 @@ from setpoint.apiserver.options import ListOptions, list_options
 from setpoint.apiserver.request import JSON_HEADERS, Response
 from setpoint.apiserver.selecting import Scope, scope_of
 from setpoint.storage.protocol import Compacted, Future, Record
+
+_LONG = 1024 * 1024  # bytes of objects whose list is made while it is sent
+_PIECE = 512 * 1024  # bytes of objects that are sent at a time
 
 
 async def handle(call: Call) -> Response:
@@ -99,24 +102,38 @@ async def list_answer(call: Call, records: Sequence[Record], revision: int, meta
 
         metadatas = [call.store.codec.decode(record)["metadata"] for record in records]
         return answers.value_answer(call, partial.many(metadatas, form.version, metadata))
-    body = await joined(call, records, metadata)
-    if form.media == JSON and not form.pretty:
-        return Response(200, JSON_HEADERS, body, warnings=call.warnings)
-    return answers.value_answer(call, orjson.loads(body))
+    response = Response(200, JSON_HEADERS, pieces=pieces(call, records, metadata), warnings=call.warnings)
+    plain = form.media == JSON and not form.pretty
+    if not plain or sum(len(record.value) for record in records) < _LONG:
+        await response.gather()
+    return response if plain else answers.value_answer(call, orjson.loads(response.body or b""))
 
 
-async def joined(call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> bytes:
-    """The JSON of a list, joined from the records' bytes; leaves the loop to others every few hundred items."""
+async def pieces(call: Call, records: Sequence[Record], metadata: dict[str, Any]) -> AsyncGenerator[bytes]:
+    """The JSON of a list, made from the records' bytes; leaves the loop to others between two pieces."""
     resource, codec, version = call.resource, call.store.codec, call.version
     kind = resource.list_kind or f"{resource.kind}List"
     if resource.extra.get("custom"):  # written from free JSON, which leaves nothing out
         metadata = {"continue": "", **metadata}
     top = orjson.dumps({"kind": kind, "apiVersion": api_version(resource, version), "metadata": metadata})
     custom = resource.extra.get("custom")
-    pieces = []
-    for first in range(0, len(records), read.SLICE):
-        if first:
+    yield top[:-1] + b',"items":['
+    comma = b""
+    for some in _slices(records):
+        if comma:
             await asyncio.sleep(0)
-        some = records[first : first + read.SLICE]
-        pieces.append(b",".join([codec.json(record, version) for record in some]) if custom else codec.items(some, version))
-    return top[:-1] + b',"items":[' + b",".join(pieces) + b"]}"
+        yield comma + (b",".join([codec.json(record, version) for record in some]) if custom else codec.items(some, version))
+        comma = b","
+    yield b"]}"
+
+
+def _slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    """Records in their order, so many at a time as make a piece."""
+    first = size = 0
+    for index, record in enumerate(records):
+        size += len(record.value)
+        if size >= _PIECE or index - first >= read.SLICE:
+            yield records[first : index + 1]
+            first, size = index + 1, 0
+    if first < len(records):
+        yield records[first:]

@@ -26,6 +26,8 @@ class LimitRangeStrategy(Strategy):
     """What containers, pods and claims of a namespace may ask for, and what they get if they do not ask."""
 
     allow_create_on_update: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
+    compares_metadata_on_update: ClassVar[bool] = False
 
     def default(self, obj: Object) -> None:
         for limit in (obj.get("spec") or {}).get("limits") or ():

@@ -24,6 +24,7 @@ from setpoint.kit.clock import Clock, rfc3339
 from setpoint.registry import formats
 from setpoint.registry.resource import ServedResource
 from setpoint.registry.service import needs
+from setpoint.registry.service.addresses import settle_families
 from setpoint.registry.service.needs import NONE
 from setpoint.registry.strategy import Context, Object
 from setpoint.storage.protocol import Conflict, Encoded, Exists, NotFound, Store
@@ -111,6 +112,8 @@ class ServiceAllocator:
         return {key: revision for key, revision in held.items() if key not in needed}
 
     async def _begin(self, context: Context, obj: Object, old: Mapping[str, Any]) -> End:
+        if errors := settle_families(obj["spec"], old or None):
+            raise invalid_object("", "Service", obj["metadata"].get("name", ""), errors)
         holding = _Holding(obj, context.now, context.dry_run)
         try:
             await self._address(holding, obj["spec"], old)
