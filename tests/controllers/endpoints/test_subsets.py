@@ -46,6 +46,12 @@ def test_a_named_port_may_differ_from_pod_to_pod() -> None:
     none = at("c", "10.0.0.3", ready_since=1)
     found = shown(subsets(service({"port": 80, "targetPort": "http"}), [first, second, none]))
     assert sorted(found) == [(["10.0.0.1"], [], [8080]), (["10.0.0.2"], [], [9090])]
+    both = service({"name": "web", "port": 80, "targetPort": "http"}, {"name": "all", "port": 7})
+    assert sorted(shown(subsets(both, [first, second]))) == [
+        (["10.0.0.1"], [], [8080]),
+        (["10.0.0.1", "10.0.0.2"], [], [7]),
+        (["10.0.0.2"], [], [9090]),
+    ]
 
 
 def test_a_headless_service_needs_no_ports() -> None:

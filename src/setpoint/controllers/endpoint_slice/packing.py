@@ -43,9 +43,13 @@ def identity(endpoint: Endpoint) -> tuple[object, ...]:
 
 
 def pack(
-    address_type: str, desired: Mapping[Ports, Sequence[Endpoint]], existing: Sequence[Slice], outdated: frozenset[str]
+    address_type: str,
+    desired: Mapping[Ports, Sequence[Endpoint]],
+    existing: Sequence[Slice],
+    outdated: frozenset[str],
+    most: int = MOST,
 ) -> Packed:
-    """`outdated` are names of slices whose labels have to change in any case."""
+    """`outdated` are names of slices whose labels have to change in any case; `most` endpoints fit into one."""
     by_ports: dict[Ports, list[Slice]] = {}
     for each in existing:
         by_ports.setdefault(tuple(each.ports or ()), []).append(each)
@@ -56,7 +60,7 @@ def pack(
         if ports not in desired:
             delete += slices
     for ports, endpoints in desired.items():
-        packed = _one(address_type, ports, endpoints, by_ports.get(ports, []), outdated)
+        packed = _one(address_type, ports, endpoints, by_ports.get(ports, []), outdated, most)
         write += packed.write
         kept += packed.kept
         delete += packed.delete
@@ -64,7 +68,12 @@ def pack(
 
 
 def _one(
-    address_type: str, ports: Ports, endpoints: Sequence[Endpoint], slices: Sequence[Slice], outdated: frozenset[str]
+    address_type: str,
+    ports: Ports,
+    endpoints: Sequence[Endpoint],
+    slices: Sequence[Slice],
+    outdated: frozenset[str],
+    most: int,
 ) -> Packed:
     """The slices of one set of ports."""
     left = {identity(each): each for each in endpoints}
@@ -82,22 +91,22 @@ def _one(
             kept.append(each)
     rest = [*left.values()]
     for _, stay in sorted(changed, key=lambda pair: -len(pair[1])):
-        take = max(0, MOST - len(stay))
+        take = max(0, most - len(stay))
         stay.extend(rest[:take])
         rest = rest[take:]
-    if rest and (room := _with_room(kept, len(rest) % MOST)) is not None:
+    if rest and (room := _with_room(kept, len(rest) % most, most)) is not None:
         kept.remove(room)
-        count = len(rest) % MOST
+        count = len(rest) % most
         changed.append((room, [*(room.endpoints or ()), *rest[len(rest) - count :]]))
         rest = rest[: len(rest) - count]
     write = [Draft(address_type, ports, tuple(stay), former) for former, stay in changed]
-    write += [Draft(address_type, ports, tuple(rest[at : at + MOST])) for at in range(0, len(rest), MOST)]
+    write += [Draft(address_type, ports, tuple(rest[at : at + most])) for at in range(0, len(rest), most)]
     return Packed(tuple(write), tuple(delete), tuple(kept))
 
 
-def _with_room(slices: Sequence[Slice], count: int) -> Slice | None:
+def _with_room(slices: Sequence[Slice], count: int, most: int) -> Slice | None:
     """The fullest slice that takes `count` more."""
-    fitting = [each for each in slices if count and len(each.endpoints or ()) + count <= MOST]
+    fitting = [each for each in slices if count and len(each.endpoints or ()) + count <= most]
     return max(fitting, key=lambda each: len(each.endpoints or ()), default=None)
 
 

@@ -67,7 +67,7 @@ def diff(observed: Observed) -> Plan | None:
     delete: list[Slice] = []
     for kind in ("IPv4", "IPv6"):
         existing = sorted((each for each in observed.slices if each.address_type == kind), key=lambda each: each.metadata.name)
-        packed = pack(kind, desired[kind], existing, outdated)
+        packed = pack(kind, desired[kind], existing, outdated, MOST)
         write += packed.write
         delete += packed.delete
     return Plan(endpoints, labels, annotations, tuple(write), tuple(delete)) if write or delete else None
@@ -110,7 +110,7 @@ def _port(port: core_v1.EndpointPort) -> discovery_v1.EndpointPort:
 
 def _endpoint(address: core_v1.EndpointAddress, *, ready: bool) -> discovery_v1.Endpoint:
     return discovery_v1.Endpoint(
-        addresses=(address.ip,),
+        addresses=(str(ipaddress.ip_address(address.ip)),),
         conditions=discovery_v1.EndpointConditions(ready=ready),
         hostname=address.hostname or None,
         node_name=address.node_name,

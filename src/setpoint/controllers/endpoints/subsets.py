@@ -19,26 +19,37 @@ Subsets = tuple[core_v1.EndpointSubset, ...]
 
 
 def subsets(service: core_v1.Service, pods: Sequence[core_v1.Pod]) -> Subsets:
-    """Addresses that have the same ports stand together, ready ones and others."""
+    """Ports that have the same addresses stand together (`RepackSubsets`): what all pods have apart from what one has."""
     publish = service.spec.publish_not_ready_addresses
-    found: dict[Ports, list[tuple[core_v1.EndpointAddress, bool]]] = defaultdict(list)
+    found: dict[core_v1.EndpointPort | None, list[tuple[core_v1.EndpointAddress, bool]]] = defaultdict(list)
     for pod in pods:
         if not selection.is_reachable(pod, terminating=publish):
             continue
         address = _address(service, pod)
-        ports = _ports(service, pod)
-        if address is not None and (ports or (not service.spec.ports and service.spec.cluster_ip == "None")):
-            found[ports].append((address, publish or is_ready(pod)))
-    ordered = sorted(found.items(), key=lambda item: [port_hash(port) for port in item[0]])
-    return tuple(_subset(ports, addresses) for ports, addresses in ordered)
+        if address is None:
+            continue
+        portless = not service.spec.ports and service.spec.cluster_ip == "None"
+        for port in (None,) if portless else _ports(service, pod):
+            found[port].append((address, publish or is_ready(pod)))
+    together: dict[frozenset[tuple[str, str, bool]], list[core_v1.EndpointPort | None]] = defaultdict(list)
+    for port, addresses in found.items():
+        together[frozenset((*_identity(address), ready) for address, ready in addresses)].append(port)
+    made = [_subset(ports, found[ports[0]]) for ports in together.values()]
+    return tuple(sorted(made, key=lambda each: [port_hash(port) for port in each.ports]))
 
 
-def _subset(ports: Ports, addresses: Sequence[tuple[core_v1.EndpointAddress, bool]]) -> core_v1.EndpointSubset:
-    ordered = sorted(addresses, key=lambda pair: (pair[0].ip, pair[0].target_ref.uid if pair[0].target_ref else ""))
+def _identity(address: core_v1.EndpointAddress) -> tuple[str, str]:
+    return address.ip, address.target_ref.uid if address.target_ref else ""
+
+
+def _subset(
+    ports: Sequence[core_v1.EndpointPort | None], addresses: Sequence[tuple[core_v1.EndpointAddress, bool]]
+) -> core_v1.EndpointSubset:
+    ordered = sorted(addresses, key=lambda pair: _identity(pair[0]))
     return core_v1.EndpointSubset(
         addresses=tuple(address for address, ready in ordered if ready),
         not_ready_addresses=tuple(address for address, ready in ordered if not ready),
-        ports=ports,
+        ports=tuple(sorted((port for port in ports if port is not None), key=port_hash)),
     )
 
 
@@ -58,12 +69,11 @@ def _address(service: core_v1.Service, pod: core_v1.Pod) -> core_v1.EndpointAddr
 
 def _ports(service: core_v1.Service, pod: core_v1.Pod) -> Ports:
     numbers = ((port, selection.target_port(pod, port)) for port in service.spec.ports)
-    ports = (
+    return tuple(
         core_v1.EndpointPort(name=port.name, port=number, protocol=port.protocol or "TCP", app_protocol=port.app_protocol)
         for port, number in numbers
         if number is not None
     )
-    return tuple(sorted(ports, key=port_hash))
 
 
 def truncated(given: Subsets) -> Subsets:
