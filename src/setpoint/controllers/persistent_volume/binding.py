@@ -31,6 +31,16 @@ _EXTERNAL = (
     "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system administrator."
     " If volume creation is delayed, please verify that the provisioner is running and correctly registered."
 )
+#: plugins that Kubernetes has given up for drivers of their makers
+_MIGRATED = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}
 _LOST = "Bound claim has lost {}. Data on the volume is lost!"
 
 
@@ -141,7 +151,7 @@ def _unbound(observed: Observed) -> Plan:
     if storage_class is None:
         message = f'storageclass.storage.k8s.io "{name}" not found'
         return Plan(claim, phase="Pending", event=("Warning", "ProvisioningFailed", message))
-    provisioner = storage_class.provisioner
+    provisioner = _MIGRATED.get(storage_class.provisioner, storage_class.provisioner)
     if provisioner.startswith("kubernetes.io/"):
         message = f"no volume plugin matched name: {provisioner}"
         return Plan(claim, phase="Pending", event=("Warning", "ProvisioningFailed", message))
