@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import invalid, required
+from setpoint.registry.admissionregistration import go_url
 from setpoint.registry.fields import Errors
 from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Object
@@ -35,21 +35,20 @@ def validate_client(path: str, config: Mapping[str, Any]) -> Errors:
 
 def _url(path: str, url: str) -> Errors:
     try:
-        parts = urlsplit(url)
-    except ValueError as error:
+        found = go_url.parse(url)
+    except go_url.Malformed as error:
         return [required(path, f"url must be a valid URL: {error}{_FORM}")]
-    user, at, host = parts.netloc.rpartition("@")
     errors: Errors = []
-    if parts.scheme != "https":
-        errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
-    if not host:
-        errors.append(invalid(path, host, f"host must be specified{_FORM}"))
-    if at:
-        errors.append(invalid(path, user, "user information is not permitted in the URL"))
-    if parts.fragment:
-        errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
+    if found.scheme != "https":
+        errors.append(invalid(path, found.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
+    if not found.host:
+        errors.append(invalid(path, found.host, f"host must be specified{_FORM}"))
+    if found.user is not None:
+        errors.append(invalid(path, found.user, "user information is not permitted in the URL"))
+    if found.fragment:
+        errors.append(invalid(path, found.fragment, "fragments are not permitted in the URL"))
+    if found.query:
+        errors.append(invalid(path, found.query, "query parameters are not permitted in the URL"))
     return errors
 
 
