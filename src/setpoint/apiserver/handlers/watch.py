@@ -186,7 +186,8 @@ class _Pace:
         self._bookmarks = bookmarks
         self._bookmark = self._next_bookmark()
         self._timer: Timer | None = None
-        self._scope: asyncio.Timeout | None = None
+        self._waits: asyncio.Task[object] | None = None
+        self._interrupted = False
 
     def left(self) -> float:
         return self._end - self._clock.monotonic()
@@ -194,8 +195,7 @@ class _Pace:
     def end(self) -> None:
         """End the watch once it has sent what is ready: what it watches is no longer served as it was."""
         self._end = self._clock.monotonic()
-        if self._scope is not None:
-            self._scope.reschedule(asyncio.get_running_loop().time())
+        self._interrupt()
 
     def over(self) -> bool:
         return self.left() <= 0
@@ -220,18 +220,25 @@ class _Pace:
             return None if self.over() else ()
         if self._timer is None:
             self._timer = self._clock.call_later(due - self._clock.monotonic(), self._ring)
+        self._waits, self._interrupted = asyncio.current_task(), False
         try:
-            async with asyncio.timeout(None) as self._scope:
-                return await watch.next()
-        except TimeoutError:
+            return await watch.next()
+        except asyncio.CancelledError:
+            if not self._interrupted or self._waits is None or self._waits.uncancel() > 0:  # somebody else's wish
+                raise
             return None if self.over() else ()
         finally:
-            self._scope = None
+            self._waits = None
 
     def _ring(self) -> None:
         self._timer = None
-        if self._scope is not None:
-            self._scope.reschedule(asyncio.get_running_loop().time())
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        """End the wait for events, as a timeout would, which costs a watch more than the events themselves."""
+        if self._waits is not None and not self._interrupted:
+            self._interrupted = True
+            self._waits.cancel()
 
     def stop(self) -> None:
         if self._timer is not None:
