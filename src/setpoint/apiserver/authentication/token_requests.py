@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from setpoint.api.machinery.status import FieldError, bad_request, conflict, invalid, invalid_object, not_found
+from setpoint.api.machinery.store_names import check_name
 from setpoint.apiserver.authentication.service_accounts import Bound, Objects, ServiceAccountTokens
 from setpoint.kit.clock import Clock, rfc3339
 
@@ -77,8 +78,7 @@ class TokenRequests:
         group, _, short = version.rpartition("/")
         if kind not in _BINDABLE or group:
             raise bad_request(f"cannot bind token to object of type {group}/{short}, Kind={kind}")
-        if not name:
-            raise bad_request("Name parameter required.")
+        check_name(name)
         found = await self._objects.find(_BINDABLE[kind], "" if kind == "Node" else owner["namespace"], name)
         if found is None:
             raise not_found("", _BINDABLE[kind], name)

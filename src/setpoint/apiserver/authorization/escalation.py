@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from setpoint.api.machinery.names import path_segment
 from setpoint.api.machinery.schema.reading import go_quoted as quoted
 from setpoint.api.machinery.status import StatusError, bad_request, forbidden_object, not_found
+from setpoint.api.machinery.store_names import check_name
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.authorization.decision import Door, Rule
 from setpoint.apiserver.authorization.union import MASTERS
@@ -75,7 +75,9 @@ class EscalationCheck(BaseStep):
             return
         if plural is None:
             raise StatusError(500, "", f"unsupported role reference kind: {quoted(kind)}")
-        _check_key(kind, request.namespace, name)
+        if kind == "Role" and not request.namespace:
+            raise bad_request("Namespace parameter required.")
+        check_name(name)
         rules = self._resolver.rules_of(request.namespace if kind == "Role" else "", name)
         if rules is None:
             raise not_found(GROUP, request.resource.plural, name)
@@ -97,16 +99,6 @@ class EscalationCheck(BaseStep):
             is_resource=True, path="", verb=verb, group=GROUP, version="*", namespace=namespace, resource=plural, name=name
         )
         return bool((await self._authorizer.decide(user, asked)).allowed)
-
-
-def _check_key(kind: str, namespace: str, name: str) -> None:
-    """What the store says of a name that no role can have. Source: `registry/generic/registry/store.go` NamespaceKeyFunc."""
-    if kind == "Role" and not namespace:
-        raise bad_request("Namespace parameter required.")
-    if not name:
-        raise bad_request("Name parameter required.")
-    if complaints := path_segment(name):
-        raise bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(complaints)}")
 
 
 def _refused(request: AdmissionRequest, obj: Mapping[str, Any], why: str) -> StatusError:
