@@ -24,7 +24,9 @@ async def test_warnings_and_generations() -> None:
         wrong["spec"]["variables"] = [{"name": "v", "expression": "object.spec.replicas"}]
         wrong["spec"]["paramKind"] = {"apiVersion": "v1", "kind": "Secret"}
         right = policy("right", "object.spec.template.spec.containers.all(c, has(c.image))", "object.metadata.name != ''")
-        for body in (wrong, right):
+        several = policy("several", "params.x == 1", resources=("configmaps", "deployments"))
+        several["spec"]["paramKind"] = {"apiVersion": "example.com/v1", "kind": "Nosuch"}
+        for body in (wrong, right, several):
             await client.create(VALIDATINGADMISSIONPOLICIES, body)
         await cluster.advance(5)
         status = (await client.get(VALIDATINGADMISSIONPOLICIES, "wrong")).status
@@ -43,3 +45,8 @@ async def test_warnings_and_generations() -> None:
         assert status.observed_generation == 1
         assert status.type_checking is not None
         assert not status.type_checking.expression_warnings
+        status = (await client.get(VALIDATINGADMISSIONPOLICIES, "several")).status
+        assert status.type_checking is not None
+        (only,) = status.type_checking.expression_warnings
+        told = "ERROR: <input>:1:1: undeclared reference to 'params' (in container '')\n | params.x == 1\n | ^\n"
+        assert only.warning == f"/v1, Kind=ConfigMap: {told}\napps/v1, Kind=Deployment: {told}"

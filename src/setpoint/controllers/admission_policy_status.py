@@ -33,7 +33,10 @@ Kind = tuple[str, str, str]
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """A policy that was not looked at since it changed, and the types of the kinds that it is about."""
+    """A policy that was not looked at since it changed, and the types of the kinds that it is about.
+
+    Without a type of the parameters expressions may not mention those.
+    """
 
     policy: ValidatingAdmissionPolicy
     kinds: Sequence[tuple[Kind, Type]]
@@ -133,8 +136,8 @@ def _warnings(observed: Observed) -> Iterator[Mapping[str, str]]:
 
 
 def _complaint(observed: Observed, text: str) -> str:
-    """What is wrong with an expression, a line or more per kind."""
-    return "".join(_for_kind(observed, kind, known, text) for kind, known in observed.kinds)
+    """What is wrong with an expression, some lines per kind, and an empty one between kinds."""
+    return "\n".join(filter(None, (_for_kind(observed, kind, known, text) for kind, known in observed.kinds)))
 
 
 def _for_kind(observed: Observed, kind: Kind, known: Type, text: str) -> str:
@@ -151,7 +154,7 @@ def _environment(observed: Observed, known: Type) -> Environment:
     types: dict[str, Any] = {"object": known, "oldObject": known}
     if observed.params is not None:
         types["params"] = observed.params
-    environment = Environment(params=observed.policy.spec.param_kind is not None, variables=True, known=types)
+    environment = Environment(params=observed.params is not None, variables=True, known=types)
     for variable in observed.policy.spec.variables:
         try:
             environment.add(variable.name, variable.expression)
