@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+import pytest
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types import batch_v1, core_v1, meta_v1
+from setpoint.controllers.cronjob.plan import Plan
+from setpoint.controllers.cronjob.reconciler import CronJobReconciler
+from setpoint.kit.clock import VirtualClock
+
 NAME = "cronjob-controller"
 CRON_JOB = "/apis/batch/v1/namespaces/default/cronjobs"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
@@ -61,3 +70,38 @@ async def test_times_of_a_new_schedule_that_are_over_start_nothing_until_it_is_l
     await world.merge(f"{CRON_JOB}/c", {"metadata": {"annotations": {"poke": "1"}}})
     await world.clock.advance(5)
     assert len(await world.names(JOBS)) == 1
+
+
+class Changed:
+    """A client of a server where the CronJob is `there`."""
+
+    def __init__(self, there: batch_v1.CronJob) -> None:
+        self.there = there
+
+    async def get(self, *_: Any) -> batch_v1.CronJob:
+        return self.there
+
+    async def patch(self, _: Any, __: str, patch: Any, ___: str, **____: Any) -> batch_v1.CronJob:
+        if patch["metadata"]["resourceVersion"] != self.there.metadata.resource_version:
+            raise StatusError(409, "Conflict", "it was changed")
+        status = msgspec.convert(patch["status"], batch_v1.CronJobStatus)
+        self.there = msgspec.structs.replace(self.there, status=status)
+        return self.there
+
+
+@pytest.mark.parametrize("same", [True, False])
+async def test_the_status_is_written_over_changes_of_anything_else(same: bool) -> None:
+    meta = meta_v1.ObjectMeta(name="c", namespace="ns", uid="u", resource_version="1")
+    seen = batch_v1.CronJob(metadata=meta)
+    status = seen.status if same else msgspec.structs.replace(seen.status, last_schedule_time="2030-01-01T00:00:00Z")
+    there = batch_v1.CronJob(metadata=msgspec.structs.replace(meta, resource_version="2"), status=status)
+    client: Any = Changed(there)
+    nothing: Any = None
+    reconciler = CronJobReconciler(client, VirtualClock(), nothing, nothing, nothing)
+    plan = Plan(seen, (core_v1.ObjectReference(name="j", uid="j"),), None)
+    if same:
+        await reconciler._write(plan, plan.active)
+        assert client.there.status.active == plan.active
+    else:
+        with pytest.raises(StatusError):
+            await reconciler._write(plan, plan.active)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -165,26 +166,35 @@ class CronJobReconciler:
         return job
 
     async def _write(self, plan: Plan, active: Refs, scheduled: str | None = None) -> None:
+        """A Job that was made must be noted: where only spec or metadata have changed since, what was decided still holds."""
         owner, status = plan.cron_job, plan.cron_job.status
         last = scheduled or status.last_schedule_time
         if (active, plan.last_success, last) == (status.active, status.last_successful_time, status.last_schedule_time):
             return
-        meta = owner.metadata
-        body = {
-            "metadata": {"resourceVersion": meta.resource_version},
-            "status": {
-                "active": msgspec.to_builtins(active) or None,
-                "lastScheduleTime": last,
-                "lastSuccessfulTime": plan.last_success,
-            },
+        new = {
+            "active": msgspec.to_builtins(active) or None,
+            "lastScheduleTime": last,
+            "lastSuccessfulTime": plan.last_success,
         }
-        try:
-            written = await self._client.patch(batch_v1.CRONJOBS, meta.name, body, meta.namespace, subresource="status")
-        except StatusError as error:
-            if error.reason != "NotFound":
-                raise
-        else:
-            self._fresh.note(written)
+        while True:
+            try:
+                self._fresh.note(await self._patch_status(owner, new))
+            except StatusError as error:
+                if error.reason == "NotFound":
+                    return
+                if error.reason != "Conflict":
+                    raise
+                fresh = await self._client.get(batch_v1.CRONJOBS, owner.metadata.name, owner.metadata.namespace)
+                if fresh.metadata.uid != owner.metadata.uid or fresh.status != status:
+                    raise
+                owner = fresh
+            else:
+                return
+
+    async def _patch_status(self, owner: batch_v1.CronJob, new: Mapping[str, Any]) -> batch_v1.CronJob:
+        meta = owner.metadata
+        body = {"metadata": {"resourceVersion": meta.resource_version}, "status": new}
+        return await self._client.patch(batch_v1.CRONJOBS, meta.name, body, meta.namespace, subresource="status")
 
 
 def _reference(job: batch_v1.Job) -> core_v1.ObjectReference:
