@@ -30,6 +30,20 @@ async def test_a_service_takes_along_what_was_written_by_hand(world: Any) -> Non
     assert await world.get(f"{ENDPOINTS}/s") is None
 
 
+async def test_what_somebody_else_wrote_stays_until_there_is_a_cause(world: Any) -> None:
+    await world.namespace("default")
+    await world.run(NAME)
+    spec = {"selector": {"app": "a"}, "ports": [{"port": 80}]}
+    await world.call("POST", SERVICES, {"metadata": {"name": "s"}, "spec": spec})
+    await world.clock.advance(1)
+    await world.merge(f"{ENDPOINTS}/s", {"subsets": SUBSETS})
+    await world.clock.advance(1)
+    assert (await world.get(f"{ENDPOINTS}/s"))["subsets"][0]["addresses"] == [{"ip": "192.0.2.1"}]
+    await world.merge(f"{SERVICES}/s", {"metadata": {"labels": {"a": "b"}}})
+    await world.clock.advance(1)
+    assert "subsets" not in await world.get(f"{ENDPOINTS}/s")
+
+
 def test_what_is_written_by_hand_after_the_service_and_its_endpoints_are_gone_stays() -> None:
     services: Store[core_v1.Service] = Store()
     endpoints: Store[core_v1.Endpoints] = Store()

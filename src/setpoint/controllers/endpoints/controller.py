@@ -13,6 +13,7 @@ from setpoint.api.types import core_v1
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Controller, Result
 from setpoint.client.events import EventRecorder
+from setpoint.client.informer import any_of
 from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.controllers.component import Context
@@ -94,11 +95,17 @@ class EndpointsReconciler:
         self._recorder = recorder
         self._triggers = selection.Triggers()
         self._deleted: set[str] = set()
+        self._written: dict[str, str] = {}
+
+    def is_own(self, endpoints: core_v1.Endpoints) -> bool:
+        """Whether this is what was written last: what was decided before the cache knew it may have to be decided anew."""
+        return self._written.get(key_of(endpoints)) == endpoints.metadata.resource_version
 
     def observe(self, key: str) -> Observed | None:
         service, endpoints = self._services.get(key), self._endpoints.get(key)
         if service is None:
             self._triggers.forget(key)
+            self._written.pop(key, None)
             if endpoints is None:
                 self._deleted.discard(key)  # what is made under that name from now on is not the Service's
             return Observed(key, None, endpoints, deleted=key in self._deleted)
@@ -125,6 +132,9 @@ class EndpointsReconciler:
             await self._update(plan, plan.service, plan.former)
         return None
 
+    def _note(self, written: core_v1.Endpoints) -> None:
+        self._written[key_of(written)] = written.metadata.resource_version
+
     async def _delete(self, former: core_v1.Endpoints | None) -> None:
         if former is None:
             return
@@ -143,7 +153,7 @@ class EndpointsReconciler:
             metadata["annotations"] = annotations
         body = {"metadata": metadata, "subsets": msgspec.to_builtins(plan.subsets)}
         try:
-            await self._client.create(core_v1.ENDPOINTS, body, meta.namespace)
+            self._note(await self._client.create(core_v1.ENDPOINTS, body, meta.namespace))
         except StatusError as error:
             if is_namespace_terminating(error):
                 return
@@ -161,7 +171,7 @@ class EndpointsReconciler:
         }
         patch = {"metadata": metadata, "subsets": msgspec.to_builtins(plan.subsets) or None}
         try:
-            await self._client.patch(core_v1.ENDPOINTS, meta.name, patch, meta.namespace)
+            self._note(await self._client.patch(core_v1.ENDPOINTS, meta.name, patch, meta.namespace))
         except StatusError as error:
             if error.reason not in {"NotFound", "Conflict"}:
                 told = f"Failed to update endpoint {meta.namespace}/{meta.name}: {error.message}"
@@ -192,5 +202,12 @@ def new(context: Context) -> Controller[Observed, Plan]:
     services.on_change(service_changed)
     controller.follow(services, gone=True)
     pods.on_change(behind.pod_changed)
-    controller.follow(endpoints, gone=True)  # what is deleted or changed comes back; what a Service left behind goes
+
+    def endpoints_changed(_: str, old: core_v1.Endpoints | None, new: core_v1.Endpoints | None) -> None:
+        """What is deleted comes back, what a Service left behind goes; what somebody else wrote stays until there is a cause."""
+        key = key_of(any_of(old, new))
+        if new is None or key not in services.store or reconciler.is_own(new):
+            controller.enqueue(key)
+
+    endpoints.on_change(endpoints_changed)
     return controller
