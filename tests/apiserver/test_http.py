@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 import pytest
 
@@ -37,8 +37,14 @@ class Fake:
             self.ended.set()
         if request.path == "/big":
             return Response(200, {"Content-Type": "application/json"}, b"x" * 200_000)
+        if request.path == "/long":
+            return Response(200, {"Content-Type": "application/json"}, pieces=self._long())
         status = 204 if request.path == "/nothing" else 200
         return Response(status, {"Content-Type": "text/plain"}, request.body or b"hello", warnings=["take care"])
+
+    async def _long(self) -> AsyncGenerator[bytes]:
+        for word in (b"[", b"1," * 100_000, b"1]"):
+            yield word
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         try:
@@ -167,6 +173,32 @@ async def test_big_answers_are_packed_for_who_takes_that(rig: Rig) -> None:
     assert gzip.decompress(body) == b"x" * 200_000
 
 
+@pytest.mark.parametrize("chunked", [False, True], ids=["plain request", "chunked request"])
+@pytest.mark.parametrize("packed", [False, True], ids=["as it is", "packed"])
+async def test_a_long_answer_is_made_while_it_is_sent(rig: Rig, *, packed: bool, chunked: bool) -> None:
+    accepts = b"Accept-Encoding: gzip\r\n" if packed else b""
+    form = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n" if chunked else END
+    answer = await rig.say(b"GET /long HTTP/1.1\r\nHost: h\r\n" + accepts + form)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"\r\nConnection: close" in head
+    if not chunked:
+        assert b"\r\nTransfer-Encoding: chunked" in head
+        body = unchunked(body)
+    assert (gzip.decompress(body) if packed else body) == b"[" + b"1," * 100_000 + b"1]"
+    head, _, body = (await rig.say(b"HEAD /long HTTP/1.1\r\nHost: h\r\n" + accepts + END)).partition(b"\r\n\r\n")
+    assert (b"\r\nContent-Length: " in head, body) == (True, b"")
+
+
+def unchunked(text: bytes) -> bytes:
+    pieces = []
+    while text:
+        size, _, text = text.partition(b"\r\n")
+        piece, text = text[: int(size, 16)], text[int(size, 16) + 2 :]
+        pieces.append(piece)
+    assert pieces[-1] == b""
+    return b"".join(pieces)
+
+
 HUGE = 24 * 1024 * 1024
 
 
@@ -281,6 +313,12 @@ def test_the_plain_form() -> None:
     assert head is not None
     assert (head.method, head.target, head.length, head.keep) == ("GET", "/", 0, False)
     assert head.headers == {"host": "h", "content-length": "0", "x-a": "b", "connection": "Close"}
+
+
+def test_spoilt_parameters_are_left_out() -> None:
+    head = heads.parse(PLAIN.replace(b" / ", b" /a%20b?a=%zz&b=%&c=1;2&d=%41&e "))
+    assert head is not None
+    assert heads.parameters(head.target.partition("?")[2]) == {"d": ["A"], "e": [""]}
 
 
 async def test_every_answer_says_what_its_request_is_called(rig: Rig) -> None:

@@ -25,6 +25,10 @@ CONFIGMAPS = "/api/v1/namespaces/ns1/configmaps"
         ("GET", "/api/v1/namespaces//pods", ("list", "", "pods", "", "")),
         ("GET", "/apis/g.io/v1//namespaces/a/pods", ("get", "", "", "namespaces", "a")),
         ("GET", "/api/v1//pods", ("get", "", "", "pods", "")),
+        ("PUT", "/api/v1/namespaces/a/pods", ("update", "a", "pods", "", "")),
+        ("PATCH", "/api/v1/nodes", ("patch", "", "nodes", "", "")),
+        ("OPTIONS", "/api/v1/nodes", ("", "", "nodes", "", "")),
+        ("GET", "/api/v1/proxy/namespaces/a/pods/p/x", ("proxy", "a", "pods", "p", "")),
     ],
 )
 def test_what_a_path_asks_for(method: str, path: str, want: tuple[str, ...]) -> None:
@@ -37,6 +41,7 @@ async def test_unknown_things_are_404_and_wrong_methods_405(api: Any) -> None:
     assert (await api("GET /api/v1/configmaps/a", code=404))["details"] == {}
     assert (await api(f"PUT {CONFIGMAPS}", {}, code=405))["reason"] == "MethodNotAllowed"
     assert (await api("DELETE /api/v1/configmaps", code=405))["reason"] == "MethodNotAllowed"
+    assert (await api("POST /api/v1/watch/configmaps", {}, code=405))["reason"] == "MethodNotAllowed"
     response = await api.respond("GET /apis/none.example.com/v1/things")
     assert (response.status, response.body) == (404, b"404 page not found\n")
 

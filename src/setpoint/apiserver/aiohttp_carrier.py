@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
@@ -19,7 +19,7 @@ from multidict import CIMultiDict
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS
-from setpoint.apiserver import answers
+from setpoint.apiserver import answers, heads
 from setpoint.apiserver.authentication import other_protocols
 from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
 from setpoint.apiserver.compression import compressed
@@ -131,6 +131,7 @@ class Protocols(web.Server):
         if request.carrier.response is not None:
             taken: web.StreamResponse = request.carrier.response
             return taken
+        await response.gather()
         return _answer(request, await compressed(response, request.header("accept-encoding")))
 
     async def _request(self, carried: web.BaseRequest) -> Request:
@@ -146,7 +147,7 @@ class Protocols(web.Server):
         return Request(
             method=carried.method,
             path=path,
-            query=parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
+            query=heads.parameters(raw_query) if raw_query else {},
             headers=headers,
             body=await _body(carried, self._pipeline.bodies, stranger=user is ANONYMOUS) if carried.body_exists else b"",
             user=user,

@@ -8,9 +8,10 @@ since its write may already be under way.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from contextlib import aclosing
 from typing import Protocol
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
@@ -315,8 +316,12 @@ class Connection(asyncio.Protocol):
         self._level = response.level
         if response.stream is not None:
             return await self._stream(response, response.stream)
-        response = await compressed(response, head.headers.get("accept-encoding", ""))
         head_only = head.method == "HEAD"
+        if response.pieces is not None and head_only:
+            await response.gather()
+        response = await compressed(response, head.headers.get("accept-encoding", ""))
+        if response.pieces is not None:
+            return await self._write_pieces(response, response.pieces, keep=head.keep)
         if response.body is not None and len(response.body) > _SLICE and not head_only:
             return await self._write_large(response, response.body, keep=head.keep)
         alive = self._write(response, head_only=head_only, keep=head.keep)
@@ -335,12 +340,24 @@ class Connection(asyncio.Protocol):
                 await self._writable_again()
         return True
 
+    async def _write_pieces(self, response: Response, pieces: AsyncGenerator[bytes], *, keep: bool) -> bool:
+        """Send a body that is made meanwhile, a piece at a time in the same way."""
+        self._send(heads.answer(response.status, _headers(response), None, identity=self._identity, keep=keep))
+        async with aclosing(pieces):
+            async for piece in pieces:
+                await self._server.turns.slice()
+                self._send(b"%x\r\n%b\r\n" % (len(piece), piece))
+                if self._writable is not None:
+                    await self._writable_again()
+        self._send(b"0\r\n\r\n")
+        return True
+
     def _request(self, head: heads.Head, body: bytes) -> Request:
         path, _, query = head.target.partition("?")
         return Request(
             method=head.method,
             path=unquote(path) if "%" in path else path,
-            query=parse_qs(query, keep_blank_values=True) if query else {},
+            query=heads.parameters(query) if query else {},
             headers=head.headers,
             body=body,
             target=head.target,

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
+from urllib.parse import parse_qs
 
 from msgspec import Struct
 
@@ -28,7 +29,9 @@ _SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
 REPEATED = ("impersonate-", "x-remote-")
 #: headers whose values are one list however many lines they take
 _LISTS = frozenset(("connection", "x-forwarded-for", "sec-websocket-protocol", "accept-encoding"))
-_TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*")  # ASCII, its escapes sound
+#: ASCII, the path's escapes sound; those of the query may be spoilt
+_TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x3e\x40-\x7e]|%[0-9A-Fa-f]{2})*(?:\?[\x21-\x7e]*)?")
+_spoilt = re.compile(r"%(?![0-9A-Fa-f]{2})|;").search
 _names: dict[bytes, str] = {}
 _MAX_NAMES, _LONGEST_NAME = 500, 64
 _MAX_LINES = 2_000  # headers; aiohttp, which refuses fewer, answers
@@ -42,6 +45,13 @@ class Head(Struct):
     headers: dict[str, str]
     length: int
     keep: bool
+
+
+def parameters(query: str) -> dict[str, list[str]]:
+    """The parameters of a query; without those that Go's `url.ParseQuery` leaves out, for a bad escape or a semicolon."""
+    if _spoilt(query):
+        query = "&".join(pair for pair in query.split("&") if not _spoilt(pair))
+    return parse_qs(query, keep_blank_values=True)
 
 
 def parse(data: bytes) -> Head | None:

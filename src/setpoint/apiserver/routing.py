@@ -19,7 +19,7 @@ from setpoint.apiserver.request import Request
 from setpoint.registry.resource import ServedResource, Subresource
 
 _OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
-_COLLECTION_VERBS = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+_COLLECTION_VERBS = {**_OBJECT_VERBS, "GET": "list", "HEAD": "list", "DELETE": "deletecollection"}
 #: a resource with none of these has no objects that could be named
 _OBJECT = frozenset(("get", "update", "patch", "delete"))
 #: on a collection over all namespaces these are not offered
@@ -220,11 +220,12 @@ class Router:
             return self._subresource(request, served, info)
         if info.name and not _OBJECT.intersection(served.resource.verbs):
             raise not_served()
-        if not info.name and request.method in ("PUT", "PATCH") and served.resource.extra.get("custom"):
-            raise bad_request("name must be provided")
+        if not info.name and request.method in ("PUT", "PATCH"):
+            raise bad_request("name must be provided") if served.resource.extra.get("custom") else method_not_allowed()
         if info.rest or info.verb not in served.resource.verbs or request.method == "HEAD":
             raise method_not_allowed()
-        if info.verb == "create" and info.name and not served.resource.extra.get("custom"):
+        other_than_get = info.old_watch and request.method != "GET"
+        if ((info.verb == "create" and info.name) or other_than_get) and not served.resource.extra.get("custom"):
             raise method_not_allowed()
         if served.resource.namespaced and not info.namespace and info.verb in _NEED_NAMESPACE:
             raise method_not_allowed()
