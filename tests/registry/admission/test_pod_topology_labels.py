@@ -32,9 +32,14 @@ class Asked:
 @pytest.mark.parametrize(
     ("obj", "subresource", "labels"),
     [
-        ({"metadata": {}, "target": {"name": "n"}}, "binding", {ZONE: "z", REGION: "r"}),
-        ({"metadata": {"labels": {"a": "b", ZONE: "x"}}, "target": {"name": "n"}}, "binding", {"a": "b", ZONE: "z", REGION: "r"}),
-        ({"metadata": {}, "target": {"name": "gone"}}, "binding", None),
+        ({"metadata": {}, "target": {"kind": "Node", "name": "n"}}, "binding", {ZONE: "z", REGION: "r"}),
+        (
+            {"metadata": {"labels": {"a": "b", ZONE: "x"}}, "target": {"kind": "Node", "name": "n"}},
+            "binding",
+            {"a": "b", ZONE: "z", REGION: "r"},
+        ),
+        ({"metadata": {}, "target": {"kind": "Node", "name": "gone"}}, "binding", None),
+        ({"metadata": {}, "target": {"name": "n"}}, "binding", None),
         ({"metadata": {}, "spec": {"nodeName": "n"}}, "", {ZONE: "z", REGION: "r"}),
         ({"metadata": {}, "spec": {}}, "", None),
     ],

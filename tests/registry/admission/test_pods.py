@@ -99,3 +99,10 @@ async def test_a_pod_changes_into_what_its_node_can_do(api: Api) -> None:
     less = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "20m"}}}]}}
     elsewhere = 'pod resize is only supported on linux nodes, node "n" is ""'
     assert await refused(less) == (elsewhere, [{"reason": "UnsupportedPlatform"}])
+
+
+@pytest.mark.parametrize("path", ["pods/p/binding", "pods/p/eviction"])
+async def test_a_namespace_that_is_missing_comes_first(api: Api, path: str) -> None:
+    """Admission sees the bodies of subresources before anybody else looks into them."""
+    refused = await api(f"POST /api/v1/namespaces/nowhere/{path}", {"metadata": {"name": "other"}}, code=404)
+    assert refused["message"] == 'namespaces "nowhere" not found'

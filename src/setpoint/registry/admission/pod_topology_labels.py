@@ -38,4 +38,4 @@ def _node_of(obj: Object, subresource: str) -> str:
     if not subresource:
         return str((obj.get("spec") or {}).get("nodeName") or "")
     target = obj.get("target") or {}
-    return str(target.get("name") or "") if target.get("kind") in (None, "", "Node") else ""
+    return str(target.get("name") or "") if target.get("kind") == "Node" else ""

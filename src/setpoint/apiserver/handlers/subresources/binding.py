@@ -31,14 +31,14 @@ async def handle(call: Call) -> Response:
     if given and given != info.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     name = metadata.get("name", "")
+    store = call.pipeline.stores["", "pods"]
+    context = call.context("CREATE", options)
+    context.namespace, context.name, context.subresource = info.namespace, info.name or name, "binding"
+    asked = store.request(context, "CREATE", binding, None)
+    await store.admission.admit(asked)
     if info.name and info.name != name:
         raise bad_request("name in URL does not match name in Binding object")
     _check(binding)
-    store = call.pipeline.stores["", "pods"]
-    context = call.context("CREATE", options)
-    context.namespace, context.name, context.subresource = info.namespace, name, "binding"
-    asked = store.request(context, "CREATE", binding, None)
-    await store.admission.admit(asked)
     await store.admission.validate(asked)
     await _assign(store, context, name, binding)
     return answers.value_answer(

@@ -31,12 +31,12 @@ async def handle(call: Call) -> Response:
     eviction, name = _decoded(call, options), call.info.name
     if eviction["metadata"].get("namespace") not in (None, "", call.info.namespace):
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    if eviction["metadata"].get("name") != name:
-        raise bad_request("name in URL does not match name in Eviction object")
     eviction["metadata"]["namespace"] = call.info.namespace
-    dry_run = _dry_run(options, eviction.get("deleteOptions") or {})
     asked_for = call.store.request(call.context("CREATE", options), "CREATE", eviction, None)
     await call.store.admission.admit(asked_for)
+    if eviction["metadata"].get("name") != name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    dry_run = _dry_run(options, eviction.get("deleteOptions") or {})
     await call.store.admission.validate(asked_for)
     await _evict(call, name, _deletion(eviction.get("deleteOptions") or {}), dry_run=dry_run)
     return answers.value_answer(

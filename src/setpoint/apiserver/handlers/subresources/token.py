@@ -35,13 +35,13 @@ async def handle(call: Call) -> Response:
     issuer = call.pipeline.issuer
     if issuer is None:
         raise StatusError(501, "", "this server issues no tokens")
-    issuer.check_name(request.get("metadata") or {}, call.info.namespace, call.info.name)
-    account = call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
     spec = request.setdefault("spec", {})
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = _DEFAULT_SECONDS
     ownership.of_body(call, request, call.bodies.definition(_DEFINITION), _VERSION, manager_of(options, call.request))
     asked = call.store.request(call.context("CREATE", options), "CREATE", request, None)
     await call.store.admission.admit(asked)
+    issuer.check_name(request.get("metadata") or {}, call.info.namespace, call.info.name)
+    account = call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
     await call.store.admission.validate(asked)
     return answers.value_answer(call, await issuer.issue(account, request, dry_run=options.dry_run), 201)
