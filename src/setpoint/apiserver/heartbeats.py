@@ -7,6 +7,7 @@ changes. What the short way makes is the same to the byte; whatever is not certa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -17,9 +18,11 @@ from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.registry.strategy import Heartbeat, Object, Strategy
 
-#: makes the change in an object of the caller's own; False: it takes the long way, with another copy
-Renew = Callable[[Object], bool]
+#: makes the changed object, which shares with the one that it gets what stays; None: it takes the long way
+Renew = Callable[[Object], Object | None]
 _Pair = tuple[Object, Mapping[str, Any], Path]
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z").fullmatch
+_MICRO_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z").fullmatch
 
 
 def renewal(call: Call, strategy: Strategy, patch: Any, manager: str, *, strategic: bool) -> Renew | None:
@@ -31,13 +34,15 @@ def renewal(call: Call, strategy: Strategy, patch: Any, manager: str, *, strateg
         return None
     who = Identity(manager, "Update", api_version(call.resource, call.version), call.info.subresource)
 
-    def renew(obj: Object) -> bool:
-        metadata = obj["metadata"]
-        if "deletionTimestamp" in metadata:
-            return False
-        changed, entries = _renewed(obj, patch, rule), metadata.pop("managedFields", None)
+    def renew(old: Object) -> Object | None:
+        if "deletionTimestamp" in old["metadata"]:
+            return None
+        metadata = {**old["metadata"]}
+        obj = {**old, "metadata": metadata}
+        entries = [{**entry} for entry in metadata.pop("managedFields", None) or ()]
         metadata["managedFields"] = entries  # comes last, as whoever tracks fields leaves it
-        return bool(changed) and restamp(entries, who, call.store.stamp(), changed)
+        changed = _renewed(obj, patch, rule)
+        return obj if changed and restamp(entries, who, call.store.stamp(), changed) else None
 
     return renew
 
@@ -67,11 +72,15 @@ def _renewed(obj: Object, patch: Object, rule: Heartbeat) -> list[Path]:
 
 
 def _pairs(obj: Object, patch: Object, rule: Heartbeat) -> list[_Pair] | None:
-    """What the patch says, beside the part of the object that it says it of. None where it says more, or of what is not there."""
+    """What the patch says, beside the part of the object that it says it of, which is then the object's own.
+
+    None where it says more, or of what is not there.
+    """
     for name in rule.path[: -2 if rule.key else -1]:
         inner, below = patch.get(name), obj.get(name)
         if len(patch) != 1 or not isinstance(inner, dict) or not isinstance(below, dict):
             return None
+        obj[name] = below = {**below}
         patch, obj = inner, below
     above = tuple(f"f:{name}" for name in rule.path[:-1])
     if not rule.key:
@@ -80,6 +89,7 @@ def _pairs(obj: Object, patch: Object, rule: Heartbeat) -> list[_Pair] | None:
     said, items = patch.get(name), obj.get(name)
     if len(patch) != 1 or not isinstance(said, list) or not isinstance(items, list):
         return None
+    obj[name] = items = [{**item} for item in items]
     found = list(_in_order(items, said, rule.key, above))
     return found if len(found) == len(said) else None
 
@@ -99,8 +109,10 @@ def _in_order(items: list[Any], said: list[Any], key: str, above: Path) -> Itera
 
 def _is_time(text: str, rule: Heartbeat) -> bool:
     """Whether it is a moment, written as it will be stored."""
+    if (_MICRO_TIME if rule.micro else _TIME)(text) is None:
+        return False
     try:
-        moment = datetime.fromisoformat(text)
+        datetime.fromisoformat(text)
     except ValueError:
         return False
-    return moment.isoformat(timespec="microseconds" if rule.micro else "seconds") == text.replace("Z", "+00:00") != text
+    return True

@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Protocol
 
 
@@ -220,12 +221,17 @@ async def every(clock: Clock, seconds: float) -> AsyncIterator[AsyncIterator[int
 
 def rfc3339(seconds: float) -> str:
     """`metav1.Time`: whole seconds, UTC, `Z`."""
+    return _rfc3339(math.floor(seconds))
+
+
+@lru_cache(maxsize=64)
+def _rfc3339(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def rfc3339_micro(seconds: float) -> str:
     """`metav1.MicroTime`: exactly six digits, UTC, `Z`."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def parse_rfc3339(text: str) -> float:

@@ -38,8 +38,8 @@ class Update(Struct):
     """One change. `strategy` is that of the endpoint (the main one, or a subresource's).
 
     `patch`: what `compute` gives is made of the object that it gets and may share parts with it; without a resourceVersion in
-    it, it is always tried again. `renew`: does it on a short way, in a copy of the object, where that comes to the same (see
-    `apiserver.heartbeats`). `shown`: how the endpoint shows the object to admission (`scale`).
+    it, it is always tried again. `renew`: does it on a short way, where that comes to the same (see `apiserver.heartbeats`).
+    `shown`: how the endpoint shows the object to admission (`scale`).
     `copies`: what `compute` gives has parts of its own wherever they, or its hooks, change anything.
     `creates` makes the object where there is none, which `may_create` refuses to those who may only change one.
     """
@@ -52,7 +52,7 @@ class Update(Struct):
     may_create: creating.Permit | None = None
     patch: bool = False
     copies: bool = False
-    renew: Callable[[Object], bool] | None = None
+    renew: Callable[[Object], Object | None] | None = None
     operation: str = "UPDATE"
     shown: Shown | None = None
 
@@ -94,7 +94,7 @@ async def _create_instead(store: GenericStore, context: Context, change: Update)
 
 async def _attempt(store: GenericStore, context: Context, change: Update, current: Record) -> Outcome:
     old = store.codec.decode(current)
-    if change.renew is not None and change.renew(renewed := store.codec.decode(current)):
+    if change.renew is not None and (renewed := change.renew(old)) is not None:
         return await _renew(store, change, current, store.request(context, change.operation, renewed, old))
     # what hooks change in a patched object must not change `old` with it, which it is compared with
     obj = await change.compute(store.codec.decode(current) if change.patch and not change.copies else old)
@@ -151,6 +151,7 @@ async def _renew(store: GenericStore, change: Update, current: Record, request: 
     await store.admission.admit(request)
     change.strategy.prepare_for_update(context, obj, old)
     if orjson.dumps(obj) != before:
+        request.old = old = store.codec.decode(current)  # the other shares with `obj` what may have changed
         return await _finish(store, change, current, request, obj, old, [])
     await store.admission.validate(request)
     warnings = change.strategy.warnings_on_update(context, obj, old)
