@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from tests.apiserver.authorization.conftest import World, node
 
 from setpoint.api.machinery.status import StatusError
@@ -116,6 +121,26 @@ async def test_slices(nodes: World) -> None:
     assert await told(nodes, "POST /apis/resource.k8s.io/v1/resourceslices", body) == (
         "can only create ResourceSlice with the same NodeName as the requesting node"
     )
+
+
+def signing_request(common_name: str, signer: str) -> dict[str, Any]:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    key = ec.generate_private_key(ec.SECP256R1())
+    built = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())
+    request = base64.b64encode(built.public_bytes(serialization.Encoding.PEM)).decode()
+    return {"metadata": {"name": "r"}, "spec": {"request": request, "signerName": signer, "usages": ["client auth"]}}
+
+
+async def test_requests_for_certificates(nodes: World) -> None:
+    path = "POST /apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All"
+    for signer in ("kubelet-serving", "kube-apiserver-client-kubelet"):
+        why = await told(nodes, path, signing_request("system:node:other", f"kubernetes.io/{signer}"))
+        assert why == "can only create a node CSR with CN=system:node:one"
+        await nodes(path, ONE, signing_request("system:node:one", f"kubernetes.io/{signer}"), code=201)
+    await nodes(path, ONE, signing_request("anybody", "example.com/x"), code=201)
+    garbage = signing_request("x", "kubernetes.io/kubelet-serving")
+    garbage["spec"]["request"] = "aGVsbG8="
+    assert await told(nodes, path, garbage) == "unable to parse csr: PEM block type must be CERTIFICATE REQUEST"
 
 
 async def test_tokens(nodes: World) -> None:

@@ -18,24 +18,33 @@ _BLOCK = re.compile(rb"-----BEGIN ([^\n-]+)-----\r?\n(.*?)-----END \1-----", re.
 _HEADER = re.compile(rb"^[^\n:]+:[^\n]*$", re.MULTILINE)
 
 
+class Unreadable(ValueError):
+    """Why a request makes no sense, as Go says it."""
+
+
 def request_complaints(encoded: str) -> list[str]:
     """What is wrong with a PEM-encoded PKCS#10 request (given as base64)."""
-    match = _BLOCK.search(base64.b64decode(encoded))
-    if match is None or match.group(1) != b"CERTIFICATE REQUEST":
-        return ["PEM block type must be CERTIFICATE REQUEST"]
-    from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        request = x509.load_pem_x509_csr(match.group(0) + b"\n")
-    except ValueError as error:
-        return [der.complaint(_content(match.group(2)), "certificateRequest") or str(error)]
-    try:
+        request = _request(encoded)
         return [] if request.is_signature_valid else [_forged(request)]
     except UnsupportedAlgorithm:
         return ["x509: unsupported elliptic curve"]
-    except ValueError as error:  # a key that is none
+    except ValueError as error:  # also a key that is none
         return [str(error)]
+
+
+def _request(encoded: str) -> x509.CertificateSigningRequest:
+    match = _BLOCK.search(base64.b64decode(encoded))
+    if match is None or match.group(1) != b"CERTIFICATE REQUEST":
+        raise Unreadable("PEM block type must be CERTIFICATE REQUEST")
+    from cryptography import x509
+
+    try:
+        return x509.load_pem_x509_csr(match.group(0) + b"\n")
+    except ValueError as error:
+        raise Unreadable(der.complaint(_content(match.group(2)), "certificateRequest") or str(error)) from error
 
 
 def _content(body: bytes) -> bytes:
@@ -60,17 +69,20 @@ def _forged(request: x509.CertificateSigningRequest) -> str:
 
 def request_organizations(encoded: str) -> list[str]:
     """The groups that a request's subject claims; none if it makes no sense."""
-    match = _BLOCK.search(base64.b64decode(encoded))
-    if match is None:
-        return []
-    from cryptography import x509
     from cryptography.x509.oid import NameOID
 
     try:
-        request = x509.load_pem_x509_csr(match.group(0) + b"\n")
-    except ValueError:
+        return [str(each.value) for each in _request(encoded).subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    except Unreadable:
         return []
-    return [str(attribute.value) for attribute in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+
+
+def request_common_name(encoded: str) -> str:
+    """Whom a request's subject claims to be; raises Unreadable."""
+    from cryptography.x509.oid import NameOID
+
+    found = _request(encoded).subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(found[-1].value) if found else ""
 
 
 def certificate_complaints(encoded: str) -> list[str]:

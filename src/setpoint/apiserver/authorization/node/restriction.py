@@ -10,7 +10,7 @@ from typing import Any
 
 from setpoint.api.machinery.status import not_found
 from setpoint.apiserver.authorization.decision import Door
-from setpoint.apiserver.authorization.node.authorizer import node_of
+from setpoint.apiserver.authorization.node.authorizer import PREFIX, node_of
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.registry.admission.chain import BaseStep, refuse
 from setpoint.registry.admission.reader import Reader
@@ -34,10 +34,12 @@ _LABELS = frozenset(
 _DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
 #: what of a claim's status agents write
 _CLAIM_STATUS = frozenset(("capacity", "conditions", "allocatedResources", "allocatedResourceStatuses"))
+#: who signs certificates of nodes
+_NODE_SIGNERS = ("kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet")
 _UNCOMPARED = frozenset(("resourceVersion", "managedFields"))
 _WATCHED = frozenset(
     ("pods", "nodes", "persistentvolumeclaims", "serviceaccounts", "leases.coordination.k8s.io", "csinodes.storage.k8s.io",
-     "resourceslices.resource.k8s.io")
+     "resourceslices.resource.k8s.io", "certificatesigningrequests.certificates.k8s.io")
 )  # fmt: skip
 
 
@@ -55,6 +57,7 @@ class NodeRestriction(BaseStep):
             "leases.coordination.k8s.io": self._lease,
             "csinodes.storage.k8s.io": self._csi_node,
             "resourceslices.resource.k8s.io": self._slice,
+            "certificatesigningrequests.certificates.k8s.io": self._signing_request,
         }
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
@@ -229,6 +232,20 @@ class NodeRestriction(BaseStep):
         if obj is None or ((obj.get("spec") or {}).get("nodeName") or "") == node:
             return ""
         return f"can only {request.operation.lower()} ResourceSlice with the same NodeName as the requesting node"
+
+    async def _signing_request(self, node: str, request: AdmissionRequest) -> str:
+        """Whatever else a node's certificate says is looked at by who signs it."""
+        spec = (request.obj or {}).get("spec") or {}
+        if request.operation != "CREATE" or spec.get("signerName") not in _NODE_SIGNERS:
+            return ""
+        from setpoint.registry.certificates import pem
+
+        try:
+            name = pem.request_common_name(spec.get("request") or "")
+        except pem.Unreadable as error:
+            return f"unable to parse csr: {error}"
+        own = f"{PREFIX}{node}"
+        return "" if name == own else f"can only create a node CSR with CN={own}"
 
 
 def _name(obj: Json | None) -> str:
