@@ -22,7 +22,7 @@ from setpoint.client.store import Store
 from setpoint.client.transport import TransportError
 from setpoint.controllers.component import NodeTimings
 from setpoint.controllers.node_lifecycle import taints, unknown
-from setpoint.controllers.node_lifecycle.health import Health, condition, ready_status
+from setpoint.controllers.node_lifecycle.health import READY, Health, condition, ready_status
 from setpoint.controllers.node_lifecycle.pods import not_ready_patch
 from setpoint.controllers.node_lifecycle.zones import Zones, zone_of
 from setpoint.kit import logs
@@ -118,9 +118,11 @@ class HealthMonitor:
         )
 
     def _is_silent(self, node: Node, now: float) -> bool:
-        heard = self._health.heard(node, self._leases.get(key(LEASES, node.metadata.name)), now)
-        never = condition(node, "Ready") is None
-        return now - heard > (self._timings.startup_grace if never else self._timings.monitor_grace)
+        silence = now - self._health.heard(node, self._leases.get(key(LEASES, node.metadata.name)), now)
+        if silence <= min(self._timings.startup_grace, self._timings.monitor_grace):
+            return False
+        never = condition(node, READY) is None
+        return silence > (self._timings.startup_grace if never else self._timings.monitor_grace)
 
     def diff(self, observed: Observed) -> Plan:
         plans = [self._diff_node(node, observed) for node in observed.nodes]
@@ -133,16 +135,17 @@ class HealthMonitor:
 
     def _diff_node(self, node: Node, observed: Observed) -> NodePlan | None:
         silent = node.metadata.name in observed.silent
-        if not silent and condition(node, "Ready") is None:
-            return None  # it may be on its way
+        ready = condition(node, READY)
+        if not silent and (ready is None or (ready.status == "True" and not node.spec.taints)):
+            return None  # it may be on its way, or is well, as nearly all are
         conditions = unknown.conditions(node, observed.now) if silent else None
         status = self._status(node, observed.silent)
         taint = self._diff_taint(node, status, observed)
         pods = observed.pods(node.metadata.name) if silent else ()
-        ready = [pod for pod in pods if not_ready_patch(pod, observed.now) is not None]
-        if conditions is None and taint is None and not ready:
+        stale = [pod for pod in pods if not_ready_patch(pod, observed.now) is not None]
+        if conditions is None and taint is None and not stale:
             return None
-        return NodePlan(node, conditions, taint, silent and ready_status(node) == "True", ready)
+        return NodePlan(node, conditions, taint, silent and ready_status(node) == "True", stale)
 
     def _status(self, node: Node, silent: Collection[str]) -> str:
         return "Unknown" if node.metadata.name in silent else ready_status(node)

@@ -35,9 +35,15 @@ class _Bucket(Struct):
 
 def zone_of(node: Node) -> str:
     labels = node.metadata.labels or {}
-    zone = next((labels[key] for key in _ZONE if key in labels), "")
-    region = next((labels[key] for key in _REGION if key in labels), "")
+    zone, region = _first(labels, _ZONE), _first(labels, _REGION)
     return f"{region}:\x00:{zone}" if zone or region else ""
+
+
+def _first(labels: Mapping[str, str], keys: Iterable[str]) -> str:
+    for key in keys:  # of all nodes again and again
+        if key in labels:
+            return labels[key]
+    return ""
 
 
 def state_of(statuses: Iterable[str], timings: NodeTimings) -> State:
