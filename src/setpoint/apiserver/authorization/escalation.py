@@ -61,8 +61,7 @@ class EscalationCheck(BaseStep):
         if await self._may(user, "escalate", request.resource.plural, name, request.namespace):
             return
         self._confirm(request, obj, user, obj.get("rules") or ())
-        old = request.old or {}
-        if obj.get("aggregationRule") or old.get("aggregationRule"):
+        if _gathers(obj) or _gathers(request.old or {}):
             held, _ = self._resolver.held(user, request.namespace)
             if missing_rights(held, FULL_AUTHORITY):
                 raise _refused(request, obj, "must have cluster-admin privileges to use the aggregationRule")
@@ -99,6 +98,10 @@ class EscalationCheck(BaseStep):
             is_resource=True, path="", verb=verb, group=GROUP, version="*", namespace=namespace, resource=plural, name=name
         )
         return bool((await self._authorizer.decide(user, asked)).allowed)
+
+
+def _gathers(role: Mapping[str, Any]) -> bool:
+    return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
 
 
 def _refused(request: AdmissionRequest, obj: Mapping[str, Any], why: str) -> StatusError:
