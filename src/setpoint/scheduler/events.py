@@ -26,6 +26,9 @@ class What(Enum):
     CSI_DRIVER = auto()
     CSI_STORAGE_CAPACITY = auto()
     VOLUME_ATTACHMENT = auto()
+    RESOURCE_CLAIM = auto()
+    RESOURCE_SLICE = auto()
+    DEVICE_CLASS = auto()
 
 
 class Action(IntFlag):

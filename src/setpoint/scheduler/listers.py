@@ -7,6 +7,7 @@ from typing import Any
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.types.core_v1 import NAMESPACES, PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES
+from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES
 from setpoint.api.types.storage_v1 import CSIDRIVERS, CSINODES, CSISTORAGECAPACITIES, STORAGECLASSES, VOLUMEATTACHMENTS
 from setpoint.client.factory import InformerFactory
 from setpoint.client.store import Store
@@ -21,6 +22,9 @@ REPORTED: Mapping[Resource[Any], What] = {
     CSIDRIVERS: What.CSI_DRIVER,
     CSISTORAGECAPACITIES: What.CSI_STORAGE_CAPACITY,
     VOLUMEATTACHMENTS: What.VOLUME_ATTACHMENT,
+    RESOURCECLAIMS: What.RESOURCE_CLAIM,
+    RESOURCESLICES: What.RESOURCE_SLICE,
+    DEVICECLASSES: What.DEVICE_CLASS,
 }
 
 

@@ -132,6 +132,9 @@ class SchedulingQueue:
         self._pods: dict[str, QueuedPod] = {}
         self._active: list[_Entry] = []
         self._backoff: list[_Entry] = []
+        # Plugins that may let a gated pod in when something else than the pod changes.
+        self._openers = {name for name, each in interests.items() if any(one.what is not What.POD for one in each)}
+        self._gated: dict[str, tuple[QueuedPod, str]] = {}  # those whose gate is kept by one of them
         self._waiting: dict[str, QueuedPod] = {}  # in the order in which they were refused
         self._tickets = itertools.count(1)
         self._happenings = 0
@@ -190,6 +193,9 @@ class SchedulingQueue:
         for queued in [*self._waiting.values()]:
             if self._helps(queued, event) and not self._awaits(queued):
                 self._retry(queued, now)
+        for queued, plugin in [*self._gated.values()]:
+            if self._plugin_hopes(plugin, queued.pod, event):
+                self._let_in(queued)
 
     def again(self, queued: QueuedPod, now: float) -> None:
         """Try it again, if it waits: its victims could not be evicted."""
@@ -292,15 +298,22 @@ class SchedulingQueue:
 
     def _let_in(self, queued: QueuedPod) -> None:
         """Past PreEnqueue into active, or to the gated ones."""
-        if self._gate(queued.pod) is None:
+        if not self._is_gated(queued):
             self._activate(queued)
-        else:
-            self._move(queued, Place.GATED)
+
+    def _is_gated(self, queued: QueuedPod) -> bool:
+        status = self._gate(queued.pod)
+        if status is None:
+            return False
+        self._move(queued, Place.GATED)
+        if status.plugin in self._openers:
+            self._gated[queued.key] = (queued, status.plugin)
+        return True
 
     def _retry(self, queued: QueuedPod, now: float) -> None:
-        if self._gate(queued.pod) is not None:
-            self._move(queued, Place.GATED)
-        elif queued.backoff_until(self._durations) > now and not queued.pending:
+        if self._is_gated(queued):
+            return
+        if queued.backoff_until(self._durations) > now and not queued.pending:
             self._back_off(queued)
         else:
             self._activate(queued)
@@ -318,6 +331,7 @@ class SchedulingQueue:
     def _move(self, queued: QueuedPod, place: Place) -> None:
         """Entries in heaps that carry an older ticket are void."""
         self._waiting.pop(queued.key, None)
+        self._gated.pop(queued.key, None)
         queued.place = place
         queued.ticket = next(self._tickets)
 

@@ -1,17 +1,44 @@
-"""DynamicResources: so far only what it says of pods without resource claims when no node fits them."""
+"""DynamicResources: a pod goes where the devices are that its resource claims ask for (KEP-4381, KEP-4816).
+
+PreEnqueue keeps pods out whose claims are not there. Filter finds devices for the claims on each node (`scheduler.devices`);
+Reserve keeps them from others, PreBind writes them down, and reserves the claims for the pod.
+Source: `plugins/dynamicresources` of kube-scheduler.
+"""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from collections.abc import Mapping, Sequence
 
+from msgspec import Struct, field
+
+from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import Pod
+from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES, DeviceRequest, ResourceClaim
+from setpoint.client.node_selectors import term_matches
+from setpoint.client.transport import TransportError
+from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives
+from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_reserved
+from setpoint.scheduler.devices.pools import DeviceKey, pools_for
+from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims
 from setpoint.scheduler.plugin_config import DynamicResourcesArgs
-from setpoint.scheduler.status import SKIP, Diagnosis, Status, failed, unschedulable
+from setpoint.scheduler.snapshot import NodeInfo
+from setpoint.scheduler.status import SKIP, Diagnosis, Status, failed, unresolvable, unschedulable
+
+NOT_ALL = unresolvable("cannot allocate all claims")
+ELSEWHERE = unresolvable("resourceclaim not available on the node")
 
 
-class _Claims(Struct, frozen=True):
-    """That the pod's claims were looked at."""
+class PodClaims(Struct):
+    """The pod's claims; which of them are to be allocated, and what each node would give them."""
+
+    all: Sequence[ResourceClaim] = ()
+    new: Sequence[ResourceClaim] = ()
+    taken: frozenset[DeviceKey] = frozenset()
+    gives: dict[str, Sequence[Gives]] = field(default_factory=dict)
+
+
+NOTHING = PodClaims()
 
 
 class DynamicResources:
@@ -19,14 +46,137 @@ class DynamicResources:
 
     name = "DynamicResources"
 
-    def __init__(self, handle: Handle, args: DynamicResourcesArgs | None = None) -> None: ...
+    def __init__(self, handle: Handle, args: DynamicResourcesArgs | None = None) -> None:
+        self._claims = handle.listers.of(RESOURCECLAIMS)
+        self._classes = handle.listers.of(DEVICECLASSES)
+        self._slices = handle.listers.of(RESOURCESLICES)
+        self._writer = ClaimWriter(handle.client, handle.clock)
+        self._pending: dict[str, frozenset[DeviceKey]] = {}  # claims on their way to these devices, by uid
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        if not pod.spec.resource_claims:
+            return None
+        try:
+            claims_of(pod, self._claims)
+        except ClaimError as error:
+            return unresolvable(str(error))
+        return None
+
+    # ---- filter
 
     def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]:
-        state.write(_Claims())
-        return None, SKIP
+        state.write(NOTHING)
+        if not pod.spec.resource_claims:
+            return None, SKIP
+        try:
+            claims = claims_of(pod, self._claims)
+        except ClaimError as error:
+            return None, unresolvable(str(error))
+        if not claims:
+            return None, SKIP
+        new = [claim for claim in claims if claim.status.allocation is None]
+        for claim in new:
+            if claim.metadata.uid in self._pending:
+                where = f"{claim.metadata.namespace}/{claim.metadata.name}"
+                return None, unresolvable(f"resource claim {where} is in the process of being allocated")
+            for request in claim.spec.devices.requests or ():
+                if missing := self._missing_class(request):
+                    return None, unresolvable(missing)
+        state.write(PodClaims(claims, new, self._taken() if new else frozenset()))
+        return None, None
+
+    def _missing_class(self, request: DeviceRequest) -> str:
+        asked: Mapping[str, str] = {f"{request.name}/{each.name}": each.device_class_name for each in request.first_available}
+        if request.exactly is not None:
+            asked = {request.name: request.exactly.device_class_name}
+        for name, class_name in asked.items():
+            if self._classes.get(class_name) is None:
+                return f"request {name}: device class {class_name} does not exist"
+        return "" if asked else f"request {request.name}: unsupported request type"
+
+    def _taken(self) -> frozenset[DeviceKey]:
+        taken: set[DeviceKey] = set()
+        for claim in self._claims.list():
+            taken.update(devices_of(claim))
+            if claim.status.allocation is not None:
+                self._pending.pop(claim.metadata.uid, None)  # it says itself what it has
+        return frozenset(taken.union(*self._pending.values()))
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        found = state.read(PodClaims)
+        if found.new:
+            try:
+                allocator = Allocator(pools_for(node.known, self._slices.list()), found.taken, self._classes.get)
+                gives = allocator.allocate(found.new)
+            except AllocationError as error:
+                return failed(str(error))
+            if gives is None:
+                return NOT_ALL
+            found.gives[node.name] = gives
+        return None if all(_reaches(claim, node) for claim in found.all) else ELSEWHERE
 
     def post_filter(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> tuple[Victims | None, Status | None]:
-        if state.find(_Claims) is None:
+        found = state.find(PodClaims)
+        if found is None:
             # An earlier plugin refused the pod for all nodes before this one was asked; Kubernetes says it thus.
             return None, failed("not found")
-        return None, unschedulable("no new claims to deallocate")
+        return None, unschedulable("still not schedulable" if found.all else "no new claims to deallocate")
+
+    # ---- binding
+
+    def reserve(self, state: CycleState, pod: Pod, node: str) -> Status | None:
+        found = state.find(PodClaims)
+        if found is not None and found.new:
+            for claim, gives in zip(found.new, found.gives[node], strict=True):
+                self._pending[claim.metadata.uid] = frozenset(each.offer.key for each in gives if not each.wish.admin)
+        return None
+
+    def unreserve(self, state: CycleState, pod: Pod, node: str) -> None:
+        found = state.find(PodClaims)
+        for claim in found.new if found is not None else ():
+            self._pending.pop(claim.metadata.uid, None)
+
+    def pre_flight(self, state: CycleState, pod: Pod, node: str) -> bool:
+        found = state.find(PodClaims)
+        return found is not None and bool(found.all)
+
+    async def pre_bind(self, state: CycleState, pod: Pod, node: str) -> Status | None:
+        found = state.find(PodClaims)
+        if found is None or not found.all:
+            return None
+        gives = {claim.metadata.uid: each for claim, each in zip(found.new, found.gives.get(node, ()), strict=True)}
+        try:
+            for claim in found.all:
+                if not is_reserved(claim, pod):
+                    await self._writer.bind(claim, pod, gives.get(claim.metadata.uid))
+        except (ClaimError, StatusError, TransportError) as error:
+            return failed(str(error))
+        return None
+
+    # ---- events
+
+    def interests(self) -> Sequence[Interest]:
+        return (
+            Interest(What.RESOURCE_CLAIM, ~Action(0), self._claim_helps),
+            Interest(What.NODE, Action.ADD | Action.LABEL),
+            Interest(What.DEVICE_CLASS, Action.ADD | Action.OTHER),
+            Interest(What.RESOURCE_SLICE, Action.ADD | Action.OTHER),
+        )
+
+    def _claim_helps(self, pod: Pod, event: ClusterEvent) -> bool:
+        """A claim gave its devices back, or one of the pod's own came or was changed."""
+        freed = event.old is not None and event.old.status.allocation is not None
+        if freed and (event.new is None or event.new.status.allocation is None):
+            return True
+        try:
+            mine = {claim.metadata.uid for claim in claims_of(pod, self._claims)}
+        except ClaimError:
+            return False
+        return event.new is not None and event.new.metadata.uid in mine
+
+
+def _reaches(claim: ResourceClaim, node: NodeInfo) -> bool:
+    """What the claim has can be used on the node."""
+    allocation = claim.status.allocation
+    selector = allocation.node_selector if allocation is not None else None
+    return selector is None or any(term_matches(term, node.known) for term in selector.node_selector_terms or ())

@@ -1,0 +1,1 @@
+"""Devices for pods (dynamic resource allocation, KEP-4381): which devices of a node a pod's claims get."""

@@ -1,0 +1,224 @@
+"""Finds devices of one node for a pod's claims: all that they ask for, or nothing. Pure.
+
+Requests are served in their order, devices tried in theirs, and the search goes back when a later request finds nothing. Of a
+request's alternatives (`firstAvailable`) the first is taken with which all can be served.
+Not served: devices that share counters or are shared by capacity (they are passed over).
+Source: `k8s.io/dynamic-resource-allocation/structured`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from msgspec import Struct
+
+from setpoint.api.machinery.quantity import parse
+from setpoint.api.types.resource_v1 import (
+    Device,
+    DeviceClass,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceSelector,
+    DeviceSubRequest,
+    DeviceTaint,
+    DeviceToleration,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from setpoint.scheduler.devices.pools import DeviceKey, Offer, Pool
+from setpoint.scheduler.devices.selectors import SelectorError, plain, selects
+
+MOST_DEVICES = 32  # for one claim
+MOST_STEPS = 5000  # of the search on one node: where Kubernetes looks for ten seconds, here others wait
+
+
+class AllocationError(Exception):
+    """Nobody can say whether the devices would do: an expression fails, or a pool is not known whole."""
+
+
+class Wish(Struct, frozen=True):
+    """One way to serve a request; `name` is as results have it."""
+
+    name: str
+    device_class: DeviceClass
+    count: int  # 0 for all there are
+    selectors: Sequence[DeviceSelector] = ()
+    tolerations: Sequence[DeviceToleration] = ()
+    capacity: Mapping[str, str] = {}
+    admin: bool | None = None
+
+
+class Given(Struct, frozen=True):
+    """A device for a claim's wish."""
+
+    wish: Wish
+    offer: Offer
+
+
+Gives = list[Given]
+Classes = Callable[[str], DeviceClass | None]
+
+
+def wishes_of(request: DeviceRequest, classes: Classes) -> list[Wish]:
+    """The ways to serve a request, the best first. All classes are there: the caller has looked."""
+    if request.exactly is not None:
+        return [_wish(request.name, request.exactly, classes, request.exactly.admin_access)]
+    return [_wish(f"{request.name}/{each.name}", each, classes) for each in request.first_available]
+
+
+def _wish(name: str, asked: ExactDeviceRequest | DeviceSubRequest, classes: Classes, admin: bool | None = None) -> Wish:
+    found = classes(asked.device_class_name)
+    if found is None:
+        raise AllocationError(f"request {name}: device class {asked.device_class_name} does not exist")
+    count = 0 if asked.allocation_mode == "All" else asked.count or 1
+    capacity = asked.capacity.requests if asked.capacity is not None else {}
+    return Wish(name, found, count, asked.selectors, asked.tolerations, capacity, admin)
+
+
+class Allocator:
+    """For one node. `taken` are the devices that other claims have."""
+
+    def __init__(self, pools: Sequence[Pool], taken: AbstractSet[DeviceKey], classes: Classes) -> None:
+        self._pools = pools
+        self._taken = taken
+        self._classes = classes
+        self._given: set[DeviceKey] = set()
+        self._suits: dict[tuple[str, str, DeviceKey], bool] = {}
+        self._steps = 0
+
+    def allocate(self, claims: Sequence[ResourceClaim]) -> list[Gives] | None:
+        """What each claim gets, None if they cannot all be served. Raises AllocationError."""
+        for found in self._claims(claims):
+            return found
+        return None
+
+    def _claims(self, claims: Sequence[ResourceClaim]) -> Iterator[list[Gives]]:
+        if not claims:
+            yield []
+            return
+        claim, rest = claims[0], claims[1:]
+        options = [wishes_of(request, self._classes) for request in claim.spec.devices.requests or ()]
+        for gives in self._requests(claim, options, []):
+            for others in self._claims(rest):
+                yield [gives, *others]
+
+    def _requests(self, claim: ResourceClaim, options: Sequence[Sequence[Wish]], before: Gives) -> Iterator[Gives]:
+        if not options:
+            yield before
+            return
+        for wish in options[0]:
+            for gives in self._wish(claim, wish, before):
+                yield from self._requests(claim, options[1:], gives)
+
+    def _wish(self, claim: ResourceClaim, wish: Wish, before: Gives) -> Iterator[Gives]:
+        if wish.count:
+            yield from self._some(claim, wish, before, [*self._offers(claim, wish)], wish.count)
+            return
+        if incomplete := next((pool for pool in self._pools if not pool.complete), None):
+            meta = claim.metadata
+            where = f"claim {meta.namespace}/{meta.name}, request {wish.name}"
+            raise AllocationError(f"{where}: asks for all devices, but resource pool {_name(incomplete)} is currently incomplete")
+        offers = [*self._offers(claim, wish)]
+        if offers:
+            yield from self._some(claim, wish, before, offers, len(offers))
+
+    def _some(self, claim: ResourceClaim, wish: Wish, before: Gives, offers: Sequence[Offer], count: int) -> Iterator[Gives]:
+        if not count:
+            yield before
+            return
+        for index, offer in enumerate(offers):
+            if len(offers) - index < count:
+                return
+            self._steps += 1
+            if self._steps > MOST_STEPS:
+                raise AllocationError("timed out trying to allocate devices")
+            used = not wish.admin and (offer.key in self._taken or offer.key in self._given)
+            gives = [*before, Given(wish, offer)]
+            if used or len(gives) > MOST_DEVICES or not all(_holds(each, gives) for each in claim.spec.devices.constraints):
+                continue
+            if not wish.admin:
+                self._given.add(offer.key)
+            yield from self._some(claim, wish, gives, offers[index + 1 :], count - 1)
+            if not wish.admin:
+                self._given.discard(offer.key)
+
+    def _offers(self, claim: ResourceClaim, wish: Wish) -> Iterator[Offer]:
+        for pool in self._pools:
+            if not pool.complete:
+                continue
+            for offer in pool.offers:
+                key = (claim.metadata.uid, wish.name, offer.key)
+                known = self._suits.get(key)
+                if known is None:
+                    known = self._suits[key] = _suits(claim, wish, offer)
+                if known:
+                    yield offer
+
+
+def _name(pool: Pool) -> str:
+    return f"{pool.driver}/{pool.name}"
+
+
+def _suits(claim: ResourceClaim, wish: Wish, offer: Offer) -> bool:
+    device = offer.device
+    if device.consumes_counters or device.allow_multiple_allocations:
+        return False
+    if any(not _tolerated(taint, wish.tolerations) for taint in device.taints if taint.effect in ("NoSchedule", "NoExecute")):
+        return False
+    if not all(_has(device, name, amount) for name, amount in wish.capacity.items()):
+        return False
+    meta = claim.metadata
+    sources = (
+        (f"class {wish.device_class.metadata.name}", wish.device_class.spec.selectors),
+        (f"claim {meta.namespace}/{meta.name}", wish.selectors),
+    )
+    for source, selectors in sources:
+        for index, selector in enumerate(selectors):
+            try:
+                if selector.cel is not None and not selects(selector.cel.expression, offer.key[0], device):
+                    return False
+            except SelectorError as error:
+                raise AllocationError(f"{source}: selector #{index}: {error}") from error
+    return True
+
+
+def _has(device: Device, name: str, amount: str) -> bool:
+    found = device.capacity.get(name)
+    return found is not None and parse(found.value) >= parse(amount)
+
+
+def _tolerated(taint: DeviceTaint, tolerations: Sequence[DeviceToleration]) -> bool:
+    for each in tolerations:
+        if each.effect and each.effect != taint.effect:
+            continue
+        if each.key and each.key != taint.key:
+            continue
+        if each.operator == "Exists" or (each.key and each.value == taint.value):
+            return True
+    return False
+
+
+def _holds(constraint: DeviceConstraint, gives: Gives) -> bool:
+    """Whether the devices of the constraint's requests (all, if it names none) have the same value, or different ones."""
+    attribute = constraint.match_attribute or constraint.distinct_attribute
+    if attribute is None:
+        return False  # of a kind that is not known
+    values = []
+    for given in gives:
+        request = given.wish.name
+        if constraint.requests and not {request, request.partition("/")[0]} & {*constraint.requests}:
+            continue
+        value = _attribute(given.offer, attribute)
+        if value is None:
+            return False
+        values.append((type(value), value))
+    return len({*values}) <= 1 if constraint.match_attribute else len({*values}) == len(values)
+
+
+def _attribute(offer: Offer, name: str) -> bool | int | str | None:
+    found = offer.device.attributes.get(name)
+    domain, _, identifier = name.partition("/")
+    if found is None and domain == offer.key[0]:
+        found = offer.device.attributes.get(identifier)
+    return plain(found) if found is not None else None

@@ -1,0 +1,176 @@
+"""The claims of a pod, and what is written to them: what they get, and for whom it is reserved.
+
+Source: `k8s.io/dynamic-resource-allocation/resourceclaim`, `plugins/dynamicresources` of kube-scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.core_v1 import NodeSelectorRequirement, Pod, PodResourceClaim
+from setpoint.api.types.resource_v1 import RESOURCECLAIMS, ResourceClaim
+from setpoint.client.client import ClientProtocol
+from setpoint.kit.clock import Clock, rfc3339
+from setpoint.scheduler.devices.allocator import Gives
+from setpoint.scheduler.devices.pools import DeviceKey
+from setpoint.scheduler.framework import Lister
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+MOST_TRIES = 5
+
+
+class ClaimError(Exception):
+    """A claim of the pod is not there, or not for it; the text is Kubernetes' own."""
+
+
+def claim_name(pod: Pod, entry: PodResourceClaim) -> str | None:
+    """The claim's name, None where none is needed. Raises ClaimError."""
+    if entry.resource_claim_name is not None:
+        return entry.resource_claim_name
+    for status in pod.status.resource_claim_statuses:
+        if status.name == entry.name:
+            return status.resource_claim_name
+    meta = pod.metadata
+    raise ClaimError(f'pod "{meta.namespace}/{meta.name}": pod status does not contain a claim for {entry.name}')
+
+
+def claims_of(pod: Pod, claims: Lister) -> list[ResourceClaim]:
+    """Raises ClaimError."""
+    meta = pod.metadata
+    found = []
+    for entry in pod.spec.resource_claims:
+        name = claim_name(pod, entry)
+        if name is None:
+            continue
+        claim: ResourceClaim | None = claims.get(f"{meta.namespace}/{name}")
+        if claim is None:
+            raise ClaimError(f'resourceclaim "{name}" not found')
+        if claim.metadata.deletion_timestamp is not None:
+            raise ClaimError(f'resourceclaim "{name}" is being deleted')
+        if entry.resource_claim_name is None and not _is_owned(claim, pod):
+            where = f"ResourceClaim {meta.namespace}/{name} was not created for pod {meta.namespace}/{meta.name}"
+            raise ClaimError(f"{where} (pod is not owner)")
+        found.append(claim)
+    return found
+
+
+def _is_owned(claim: ResourceClaim, pod: Pod) -> bool:
+    return any(each.controller and each.uid == pod.metadata.uid for each in claim.metadata.owner_references or ())
+
+
+def is_reserved(claim: ResourceClaim, pod: Pod) -> bool:
+    return any(each.uid == pod.metadata.uid for each in claim.status.reserved_for)
+
+
+def devices_of(claim: ResourceClaim) -> list[DeviceKey]:
+    """The devices that nobody else can have; administrators' access takes none."""
+    allocation = claim.status.allocation
+    results = allocation.devices.results if allocation is not None else ()
+    return [(each.driver, each.pool, each.device) for each in results if not each.admin_access]
+
+
+def allocation(claim: ResourceClaim, gives: Gives, now: float) -> dict[str, Any]:
+    """`status.allocation`."""
+    results = [_result(given) for given in gives]
+    written: dict[str, Any] = {"allocationTimestamp": rfc3339(now), "devices": {"results": results}}
+    if config := [*_config(claim, gives)]:
+        written["devices"]["config"] = config
+    if selector := _node_selector(gives):
+        written["nodeSelector"] = selector
+    return written
+
+
+def _result(given: Any) -> dict[str, Any]:
+    driver, pool, device = given.offer.key
+    result: dict[str, Any] = {"request": given.wish.name, "driver": driver, "pool": pool, "device": device}
+    if given.wish.admin is not None:
+        result["adminAccess"] = given.wish.admin
+    if given.wish.tolerations:
+        result["tolerations"] = msgspec.to_builtins(given.wish.tolerations)
+    return result
+
+
+def _config(claim: ResourceClaim, gives: Gives) -> list[dict[str, Any]]:
+    """Of the classes of the requests served, then of the claim itself what means them."""
+    served = {given.wish.name: given.wish.device_class for given in gives}
+    found = [{"source": "FromClass", **_opaque(each)} for device_class in served.values() for each in device_class.spec.config]
+    names = {*served, *(name.partition("/")[0] for name in served)}
+    for each in claim.spec.devices.config:
+        if not each.requests or names & {*each.requests}:
+            requests = {"requests": [*each.requests]} if each.requests else {}
+            found.append({"source": "FromClaim", **requests, **_opaque(each)})
+    return found
+
+
+def _opaque(config: Any) -> dict[str, Any]:
+    return {} if config.opaque is None else {"opaque": msgspec.to_builtins(config.opaque)}
+
+
+def _node_selector(gives: Gives) -> dict[str, Any] | None:
+    """Where all of the devices can be used; None for everywhere."""
+    fields: list[NodeSelectorRequirement] = []
+    expressions: list[NodeSelectorRequirement] = []
+    for given in gives:
+        if given.offer.node_name:
+            return _term(matchFields=[{"key": "metadata.name", "operator": "In", "values": [given.offer.node_name]}])
+        selector = given.offer.node_selector
+        for term in selector.node_selector_terms or () if selector is not None else ():
+            fields += [each for each in term.match_fields if each not in fields]
+            expressions += [each for each in term.match_expressions if each not in expressions]
+    if not fields and not expressions:
+        return None
+    return _term(matchFields=msgspec.to_builtins(fields), matchExpressions=msgspec.to_builtins(expressions))
+
+
+def _term(**requirements: Sequence[Any]) -> dict[str, Any]:
+    return {"nodeSelectorTerms": [{key: value for key, value in requirements.items() if value}]}
+
+
+class ClaimWriter:
+    """Cancelled between the two writes, it leaves a claim that is protected for nothing: whoever allocates it next needs that."""
+
+    def __init__(self, client: ClientProtocol, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+
+    async def bind(self, claim: ResourceClaim, pod: Pod, gives: Gives | None) -> None:
+        """Reserve the claim for the pod; with `gives`, allocate it. Raises ClaimError, StatusError, TransportError."""
+        meta = claim.metadata
+        for attempt in range(MOST_TRIES):
+            try:
+                await self._bind(claim, pod, gives)
+            except StatusError as error:
+                if error.reason != "Conflict" or attempt == MOST_TRIES - 1:
+                    raise
+                claim = await self._client.get(RESOURCECLAIMS, meta.name, meta.namespace)
+            else:
+                return
+
+    async def _bind(self, claim: ResourceClaim, pod: Pod, gives: Gives | None) -> None:
+        meta = claim.metadata
+        named = f"claim {meta.namespace}/{meta.name}"
+        if meta.deletion_timestamp is not None:
+            raise ClaimError(f"{named} got deleted in the meantime")
+        if is_reserved(claim, pod):
+            return
+        status: dict[str, Any] = {}
+        if gives is not None:
+            if claim.status.allocation is not None:
+                raise ClaimError(f"{named} got allocated elsewhere in the meantime")
+            finalizers = [*(meta.finalizers or ())]
+            if FINALIZER not in finalizers:
+                claim = await self._patch(claim, {"finalizers": [*finalizers, FINALIZER]}, {}, "")
+            status["allocation"] = allocation(claim, gives, self._clock.now())
+        consumer = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
+        status["reservedFor"] = [*msgspec.to_builtins(claim.status.reserved_for), consumer]
+        await self._patch(claim, {}, {"status": status}, "status")
+
+    async def _patch(self, claim: ResourceClaim, metadata: Any, rest: Any, subresource: str) -> ResourceClaim:
+        """Of the very version that was judged."""
+        meta = claim.metadata
+        body = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, **metadata}, **rest}
+        return await self._client.patch(RESOURCECLAIMS, meta.name, body, meta.namespace, subresource=subresource)

@@ -1,0 +1,186 @@
+"""Pods with resource claims: which nodes have the devices, which devices are given, and what is said where there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from setpoint.api.types.core_v1 import Pod
+from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES
+from setpoint.scheduler.cycle import CycleError, Placement
+from setpoint.scheduler.devices.claims import allocation
+from setpoint.scheduler.plugins.dynamic_resources import PodClaims
+from setpoint.testing.scheduling import Rig, node, pod
+
+DRIVER = "d.example.com"
+
+
+def published(rig: Rig, name: str, *devices: dict[str, Any], count: int = 1, **where: Any) -> None:
+    pool = {"name": where.pop("pool", name), "generation": where.pop("generation", 1), "resourceSliceCount": count}
+    spec = {"driver": DRIVER, "pool": pool, "devices": [*devices], **(where or {"nodeName": name})}
+    rig.collections.put(RESOURCESLICES, {"metadata": {"name": f"{name}-{pool['generation']}"}, "spec": spec})
+
+
+def device(name: str, *, taint: str = "", capacity: Any = None, **attributes: Any) -> dict[str, Any]:
+    kinds = {bool: "bool", int: "int", str: "string"}
+    found = {key: {kinds[type(value)]: value} for key, value in attributes.items()}
+    taints = [{"key": taint, "effect": "NoSchedule"}] if taint else []
+    return {"name": name, "attributes": found, "taints": taints, "capacity": capacity or {}}
+
+
+def claim(rig: Rig, name: str, *requests: dict[str, Any], **more: Any) -> None:
+    status = more.pop("status", {})
+    meta = {"name": name, "namespace": "d", "uid": f"u-{name}", **more.pop("metadata", {})}
+    rig.collections.put(
+        RESOURCECLAIMS, {"metadata": meta, "spec": {"devices": {"requests": [*requests], **more}}, "status": status}
+    )
+
+
+def request(name: str = "r", *selectors: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "exactly": asked(*selectors, **more)}
+
+
+def asked(*selectors: str, **more: Any) -> dict[str, Any]:
+    chosen = [{"cel": {"expression": each}} for each in selectors]
+    return {"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1, "selectors": chosen, **more}
+
+
+def user(*claims: str) -> Pod:
+    return pod("p", resourceClaims=[{"name": each, "resourceClaimName": each} for each in claims or ("x",)])
+
+
+@pytest.fixture
+def devices(rig: Rig) -> Rig:
+    rig.nodes(node("n1"), node("n2"))
+    selectors = [{"cel": {"expression": f"device.driver == '{DRIVER}'"}}]
+    rig.collections.put(DEVICECLASSES, {"metadata": {"name": "c"}, "spec": {"selectors": selectors}})
+    return rig
+
+
+def place(rig: Rig, wanted: Pod) -> Placement:
+    return rig.cycle.run(rig.info(wanted))
+
+
+def given(rig: Rig, *claims: str) -> list[list[str]] | None:
+    """The devices of each claim, None if there are none."""
+    plugin: Any = next(each for each in rig.profile.plugins if each.name == "DynamicResources")
+    found = place(rig, user(*claims))
+    plugin.reserve(found.state, found.state.info.pod, found.node)
+    return [[each.offer.key[2] for each in gives] for gives in found.state.read(PodClaims).gives[found.node]]
+
+
+def reason(rig: Rig, *claims: str) -> str:
+    return str(rig.no_fit(user(*claims))).removeprefix("0/2 nodes are available: ")
+
+
+HELPLESS = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+
+
+def test_the_node_with_the_device_is_taken_and_the_device_is_gone(devices: Rig) -> None:
+    published(devices, "n2", device("d0"))
+    claim(devices, "x", request())
+    claim(devices, "y", request())
+    assert place(devices, user()).node == "n2"
+    assert given(devices, "x") == [["d0"]]
+    assert reason(devices, "y") == f"2 cannot allocate all claims. still not schedulable, {HELPLESS}"
+    assert reason(devices, "x").startswith("resource claim d/x is in the process of being allocated.")
+
+
+def test_a_missing_claim_keeps_the_pod_out_and_a_missing_class_refuses_it(devices: Rig) -> None:
+    status = devices.profile.pre_enqueue(user())
+    assert status is not None
+    assert status.message == 'resourceclaim "x" not found'
+    claim(devices, "x", request(deviceClassName="none"))
+    assert devices.profile.pre_enqueue(user()) is None
+    assert reason(devices) == f"request r: device class none does not exist. no new claims to deallocate, {HELPLESS}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ([request(count=2)], ["a", "b"]),
+        ([request("r", f"device.attributes['{DRIVER}'].size > 1")], ["b"]),
+        ([request("r", f"device.capacity['{DRIVER}'].memory.isGreaterThan(quantity('1Gi'))")], ["c"]),
+        ([request("r", "'size' in device.attributes['other.example.com']")], None),
+        ([request(allocationMode="All")], ["a", "b", "c"]),
+        (
+            [request("r", f"device.attributes['{DRIVER}'].size < 3"), request("s", f"device.attributes['{DRIVER}'].size < 2")],
+            ["b", "a"],
+        ),
+        ([request(tolerations=[{"key": "broken", "operator": "Exists"}], count=4)], ["a", "b", "c", "t"]),
+        ([request(count=4)], None),
+        ([request(capacity={"requests": {"memory": "2Gi"}})], ["c"]),
+        ([{"name": "r", "firstAvailable": [{"name": "no", **asked(count=5)}, {"name": "yes", **asked()}]}], ["a"]),
+    ],
+)
+def test_what_is_given(devices: Rig, wanted: list[dict[str, Any]], expected: list[str] | None) -> None:
+    big = {"memory": {"value": "4Gi"}}
+    small = {"memory": {"value": "1Gi"}}
+    published(
+        devices,
+        "n1",
+        device("a", size=1, capacity=small),
+        device("b", size=2, capacity=small),
+        device("c", size=3, capacity=big),
+        device("t", size=4, taint="broken", capacity=small),
+    )
+    claim(devices, "x", *wanted)
+    assert (given(devices) == [expected]) if expected else reason(devices).startswith("2 cannot allocate all claims.")
+
+
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [({"matchAttribute": f"{DRIVER}/numa"}, ["b", "c"]), ({"distinctAttribute": f"{DRIVER}/numa"}, ["a", "b"])],
+)
+def test_constraints(devices: Rig, constraint: dict[str, Any], expected: list[str]) -> None:
+    published(devices, "n1", device("a", numa=0), device("b", numa=1), device("c", numa=1), device("d"))
+    claim(devices, "x", request(count=2), constraints=[constraint])
+    assert given(devices) == [expected]
+
+
+def test_only_the_newest_whole_generation_of_a_pool_counts(devices: Rig) -> None:
+    published(devices, "n1", device("old"))
+    published(devices, "n1", device("new"), generation=2, count=2)
+    claim(devices, "x", request())
+    assert reason(devices).startswith("2 cannot allocate all claims.")
+    claim(devices, "x", request(allocationMode="All"))
+    with pytest.raises(CycleError, match=r"asks for all devices, but resource pool d\.example\.com/n1 is currently incomplete"):
+        devices.no_fit(user())
+
+
+def test_an_allocated_claim_keeps_the_pod_on_its_node_and_its_devices(devices: Rig) -> None:
+    published(devices, "n1", device("a"))
+    selector = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+    results = [{"request": "r", "driver": DRIVER, "pool": "n1", "device": "a"}]
+    claim(devices, "x", request(), status={"allocation": {"devices": {"results": results}, "nodeSelector": selector}})
+    assert place(devices, user("x")).node == "n1"
+    claim(devices, "y", request())
+    assert reason(devices, "y").startswith("2 cannot allocate all claims.")
+
+
+def test_an_expression_that_fails_is_the_pods_error(devices: Rig) -> None:
+    published(devices, "n1", device("a"))
+    claim(devices, "x", request("r", f"device.attributes['{DRIVER}'].size > 1"))
+    with pytest.raises(CycleError, match="claim d/x: selector #0: CEL runtime error: no such key: size"):
+        devices.no_fit(user())
+
+
+def test_what_is_written(devices: Rig) -> None:
+    everywhere: dict[str, Any] = {
+        "nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}
+    }
+    devices.nodes(node("n1", labels={"a": "b"}))
+    published(devices, "n1", device("a"), **everywhere)
+    own = [{"opaque": {"driver": DRIVER, "parameters": {"a": 1}}}, {"requests": ["other"], "opaque": {"driver": DRIVER}}]
+    claim(devices, "x", request(adminAccess=True), config=own)
+    found = place(devices, user())
+    state = found.state.read(PodClaims)
+    assert allocation(state.all[0], state.gives["n1"][0], 0.0) == {
+        "allocationTimestamp": "1970-01-01T00:00:00Z",
+        "devices": {
+            "results": [{"request": "r", "driver": DRIVER, "pool": "n1", "device": "a", "adminAccess": True}],
+            "config": [{"source": "FromClaim", "opaque": {"driver": DRIVER, "parameters": {"a": 1}}}],
+        },
+        "nodeSelector": everywhere["nodeSelector"],
+    }
