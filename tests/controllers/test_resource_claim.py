@@ -71,3 +71,28 @@ async def test_a_claim_is_reserved_for_a_pod_with_a_node_and_free_after_it(world
     claim = await world.get(f"{CLAIMS}/c")
     assert (claim.get("status") or {}) == {}
     assert "finalizers" not in claim["metadata"]
+
+
+async def test_a_taint_of_a_device_ends_the_pod_that_has_it_when_its_toleration_ends(world: Any) -> None:
+    await world.namespace("n", account=True)
+    await world.call("POST", "/api/v1/nodes", {"metadata": {"name": "node"}})
+    await world.run("device-taint-eviction-controller")
+    await world.call("POST", CLAIMS, {"metadata": {"name": "c"}, "spec": SPEC})
+    made = await world.call("POST", PODS, pod([{"name": "gpu", "resourceClaimName": "c"}], nodeName="node"))
+    consumer = {"resource": "pods", "name": "p", "uid": made["metadata"]["uid"]}
+    tolerations = [{"key": "ill", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}]
+    results = [{**DEVICE, "tolerations": tolerations}]
+    status = {"allocation": {"devices": {"results": results}}, "reservedFor": [consumer]}
+    await world.merge(f"{CLAIMS}/c/status", {"status": status})
+    spec = {"driver": "d.example", "nodeName": "node", "pool": {"name": "pool", "generation": 1, "resourceSliceCount": 1}}
+    slices = "/apis/resource.k8s.io/v1/resourceslices"
+    taints = [{"key": "ill", "effect": "NoExecute"}]
+    body = {"metadata": {"name": "s"}, "spec": {**spec, "devices": [{"name": "one", "taints": taints}]}}
+    await world.call("POST", slices, body)
+    await world.clock.advance(30)
+    assert "deletionTimestamp" not in (await world.get(POD))["metadata"]
+    await world.clock.advance(40)
+    gone = await world.get(POD)
+    assert gone["metadata"]["deletionTimestamp"]
+    (condition,) = gone["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "DeletionByDeviceTaintManager")

@@ -70,6 +70,7 @@ def _is_published(endpoints: core_v1.Endpoints) -> bool:
 _LAZY = (
     lazy("cronjob-controller", "cronjob.controller", (batch_v1.CRONJOBS, always)),
     lazy("daemonset-controller", "daemonset.controller", (apps_v1.DAEMONSETS, always)),
+    lazy("device-taint-eviction-controller", "device_taint_eviction", (core_v1.PODS, _has_claims)),
     lazy(
         "endpoints-controller",
         "endpoints",

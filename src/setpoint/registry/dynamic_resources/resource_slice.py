@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, invalid, required
+from setpoint.kit.clock import rfc3339
 from setpoint.registry.dynamic_resources import words
 from setpoint.registry.dynamic_resources.collections import each_once
 from setpoint.registry.dynamic_resources.device import validate_device
@@ -33,6 +34,14 @@ class ResourceSliceStrategy(Strategy):
     has_generation: ClassVar[bool] = True
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"spec.driver", "spec.nodeName"})
 
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
+        _date_taints(obj, rfc3339(context.now))
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_update(context, obj, old)
+        _date_taints(obj, rfc3339(context.now))
+
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         return _validate_spec(obj.get("spec") or {}, None)
 
@@ -42,6 +51,21 @@ class ResourceSliceStrategy(Strategy):
     def fields(self, obj: Object) -> Mapping[str, str]:
         spec = obj.get("spec") or {}
         return {"spec.driver": spec.get("driver", ""), "spec.nodeName": spec.get("nodeName") or ""}
+
+
+def _date_taints(obj: Object, now: str) -> None:
+    """A taint of a device says since when it is there."""
+    spec = obj.get("spec") or {}
+    devices = spec.get("devices") or []
+    if all(taint.get("timeAdded") for device in devices for taint in device.get("taints") or ()):
+        return
+    dated = [
+        {**device, "taints": [{**taint, "timeAdded": taint.get("timeAdded") or now} for taint in device["taints"]]}
+        if device.get("taints")
+        else device
+        for device in devices
+    ]
+    obj["spec"] = {**spec, "devices": dated}
 
 
 def _validate_spec(spec: Spec, old: Spec | None) -> Errors:
