@@ -46,9 +46,16 @@ class Connection:
     async def call(self, method: str, path: str, body: Any = None, **more: Any) -> tuple[int, dict[str, str], bytes]:
         await self.send(method, path, body, **more)
         status, headers = await self.head()
+        if "transfer-encoding" in headers:
+            return status, headers, b"".join([piece async for piece in self.chunks()])
         if "content-length" in headers:
             return status, headers, await self.reader.readexactly(int(headers["content-length"]))
         return status, headers, b""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """All pieces of an answer that ends."""
+        while piece := await self.chunk():
+            yield piece
 
     async def chunk(self) -> bytes:
         """One piece of a stream."""

@@ -11,6 +11,7 @@ from tests.bounds.rig import FULL, MIB, Connection, Server, at_once, healthy, pe
 
 BURST = 5_000 if FULL else 120
 OBJECTS = 50_000 if FULL else 400
+FAT, LISTERS = (300, 200) if FULL else (80, 30)
 LEVEL = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/global-default"
 CONFIGMAPS = "/api/v1/namespaces/full/configmaps"
 
@@ -95,4 +96,29 @@ async def test_thousands_of_objects_are_deleted_while_others_are_served(server: 
     )
     for connection in connections:
         connection.close()
+    assert percentile(times, 0.99) < 1.0
+
+
+async def test_who_lists_everything_and_never_reads_costs_a_piece_of_it(server: Server) -> None:
+    """A list is made while it is read: what waits to be sent is a part of it, whoever asks."""
+    root = await server.connect()
+    fat = {"x": "y" * 100_000}
+    for number in range(FAT):
+        assert (await root.call("POST", CONFIGMAPS, {"metadata": {"name": f"fat-{number}"}, "data": fat}))[0] == 201
+    status, _, body = await root.call("GET", CONFIGMAPS)
+    assert (status, len(orjson.loads(body)["items"])) == (200, FAT)
+    before = server.memory
+    async with healthy(server) as times:
+        silent = await at_once(LISTERS, lambda _: server.connect())
+        for connection in silent:
+            await connection.send("GET", CONFIGMAPS)
+            connection.writer.transport.pause_reading()
+        await asyncio.sleep(1)
+        grown = server.memory - before
+    for connection in silent:
+        connection.close()
+    assert (await root.call("DELETE", CONFIGMAPS))[0] == 200
+    root.close()
+    report("lists that nobody reads", number=LISTERS, mib_each=len(body) / MIB, grown_mib=round(grown / MIB))
+    assert grown < LISTERS * 3 * MIB + 32 * MIB
     assert percentile(times, 0.99) < 1.0

@@ -44,6 +44,9 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    async def gather(self) -> None:
+        """The body is made already."""
+
 
 class Server:
     """A pipeline that answers what it is told to and keeps what it was asked."""

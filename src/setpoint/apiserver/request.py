@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -52,6 +52,7 @@ class Request(Struct):
 class Response(Struct):
     """An answer: `body` at once, or `stream` piece by piece (each piece is complete lines; close it when the client goes).
 
+    `pieces` are those of a long body which is made while it is sent: as a whole it would be as large as all that it lists.
     `headers` have no Warning: every text of `warnings` becomes a header `Warning: 299 - "<text>"` of its own.
     """
 
@@ -59,11 +60,18 @@ class Response(Struct):
     headers: Mapping[str, str]
     body: bytes | None = None
     stream: AsyncIterator[bytes] | None = None
+    pieces: AsyncGenerator[bytes] | None = None
     warnings: Sequence[str] = ()
     #: the priority level by which flow control let the request in or refused it; empty where it did not look
     level: str = ""
     #: further headers of names that `headers` has already (Set-Cookie)
     more_headers: Sequence[tuple[str, str]] = ()
+
+    async def gather(self) -> None:
+        """Make `body` of `pieces`, for who needs it as a whole."""
+        if self.pieces is not None:
+            pieces, self.pieces = self.pieces, None
+            self.body = b"".join([piece async for piece in pieces])
 
     def all_headers(self) -> list[tuple[str, str]]:
         """Every header, and one Warning header per warning, as they go on the wire."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from setpoint.apiserver.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, STARTED, Policy
+from setpoint.apiserver.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Policy
 from setpoint.apiserver.audit.record import LONG, Decode, Record
 from setpoint.apiserver.identities import new_identity
 from setpoint.apiserver.pipeline import Serve
@@ -58,6 +58,8 @@ class Recorder:
             record.tell(_CLOSED_EARLY)
             self._write(record, COMPLETE, self._clock.now())
             raise
+        if verdict.level >= REQUEST_RESPONSE:
+            await response.gather()
         record.answered(response, self._decode)
         now = self._clock.now()
         if response.stream is not None or info.verb in _LONG_VERBS or info.subresource in LONG:

@@ -171,6 +171,7 @@ class CustomResources:
         """A request of the server to itself. Raises StatusError."""
         content = b"" if body is None else orjson.dumps(body)
         response = await self._pipeline.handle(Request(method, path, query or {}, _AGENT, content, _USER))
+        await response.gather()
         answer = orjson.loads(response.body or b"null")
         if response.status >= 400:
             raise StatusError.parse(answer) if isinstance(answer, dict) else unavailable(ValueError(response.status))

@@ -132,7 +132,7 @@ def _slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     first = size = 0
     for index, record in enumerate(records):
         size += len(record.value)
-        if size >= _PIECE or index - first >= read.SLICE:
+        if size >= _PIECE or index - first == read.SLICE - 1:
             yield records[first : index + 1]
             first, size = index + 1, 0
     if first < len(records):

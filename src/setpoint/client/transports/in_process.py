@@ -22,6 +22,9 @@ class PipelineResponse(Protocol):
     stream: AsyncIterator[bytes] | None
     warnings: Sequence[str]
 
+    async def gather(self) -> None:
+        """Make `body` where it would only be made while it is sent."""
+
 
 class Pipeline(Protocol):
     """The API server behind its carriers."""
@@ -40,13 +43,16 @@ class InProcessTransport:
 
     async def call(self, request: Request) -> Response:
         answer = await self._handle(request)
+        await answer.gather()
         body = answer.body if answer.body is not None else b""
         if answer.stream is not None:
             body = b"".join([piece async for piece in answer.stream])
         return Response(answer.status, answer.headers, body)
 
     async def stream(self, request: Request) -> Stream:
-        return _Stream(await self._handle(request))
+        answer = await self._handle(request)
+        await answer.gather()
+        return _Stream(answer)
 
     async def close(self) -> None:
         """Refuse further calls; those under way go on."""
