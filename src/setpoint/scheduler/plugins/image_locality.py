@@ -29,6 +29,8 @@ class ImageLocality:
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
         having = self._snapshot.image_nodes
+        if not having:
+            return SKIP
         images = _images(pod)
         if not any(map(having.__getitem__, images)):
             return SKIP

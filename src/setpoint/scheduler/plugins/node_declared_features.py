@@ -15,6 +15,9 @@ from setpoint.scheduler.status import SKIP, Status, unresolvable
 REFUSED = unresolvable("node(s) didn't match Pod's required features")
 
 
+NOTHING_NEEDED = (None, SKIP)
+
+
 class _Needed(Struct, frozen=True):
     features: frozenset[str]
 
@@ -27,9 +30,16 @@ class NodeDeclaredFeatures:
     def __init__(self, handle: Handle) -> None: ...
 
     def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]:
+        spec = pod.spec
+        for container in (*spec.init_containers, *spec.containers) if spec.init_containers else spec.containers:
+            if container.restart_policy_rules:
+                break
+        else:
+            if not spec.host_network:  # nearly every pod
+                return NOTHING_NEEDED
         needed = frozenset(_needed(pod))
         if not needed:
-            return None, SKIP
+            return NOTHING_NEEDED
         state.write(_Needed(needed))
         return None, None
 
