@@ -36,6 +36,7 @@ def test_an_expression_must_compile_to_a_bool() -> None:
     ("rule", "complaint"),
     [
         ("self.matches('(a')", "compilation failed: ERROR: <input>:1:14: invalid matches argument"),
+        ("int('x') == 1", "program instantiation failed: type conversion error from 'string' to 'int'"),
         ("self.find('(a') == ''", "program instantiation failed: error parsing regexp: missing closing ): `(a`"),
         ("duration('1x') > duration('1s')", "ERROR: <input>:1:10: invalid duration argument"),
         ("timestamp('x') == timestamp('2020-01-01T00:00:00Z')", "ERROR: <input>:1:11: invalid timestamp argument"),

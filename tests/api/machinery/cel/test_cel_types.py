@@ -71,6 +71,8 @@ def test_types_follow_the_schema(text: str, type: str) -> None:
         ("self.name.x", 10, "type 'string' does not support field selection"),
         ("self.name + 1", 11, "found no matching overload for '_+_' applied to '(string, int)'"),
         ("self.count.startsWith('a')", 22, "found no matching overload for 'startsWith' applied to 'int.(string)'"),
+        ("[] + {}", 4, "found no matching overload for '_+_' applied to '(list(_var0), map(_var1, _var2))'"),
+        ("b'\\u0041' == b'A'", 1, "unable to unescape string"),
         ("self.name == null", 11, "found no matching overload for '_==_' applied to '(string, null)'"),
         ("self.names.all(n, n.size())", 15, "found no matching overload for '_&&_' applied to '(bool, int)'"),
         (

@@ -6,6 +6,7 @@ The rules are those of the CEL specification's gradual typing, the complaints th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 
 from setpoint.api.machinery.cel.declarations import ONLY_IN_PATCHES, Overload, functions
 from setpoint.api.machinery.cel.source import CompileError, Issue
@@ -77,6 +78,7 @@ class Checker:
         self._mixing = 0
         self._scopes: list[Mapping[str, Type]] = [variables]
         self._mappings = Mappings()
+        self._variables = count()
         self._visited: list[Expr] = []
 
     def settle(self, tree: Expr) -> Type:
@@ -196,7 +198,7 @@ class Checker:
         for overload in overloads:
             if overload.method != (node.target is not None) or len(overload.params) != len(args):
                 continue
-            params, outcome = _instance(overload)
+            params, outcome = self._instance(overload)
             if self._mappings.assignable(params, given):
                 found.append(overload.id)
                 outcome = self._mappings.applied(outcome)
@@ -205,6 +207,16 @@ class Checker:
         if result is None:
             return self._complain(node.offset, self._no_overload(node, given))
         return result
+
+    def _variable(self) -> Type:
+        return variable(next(self._variables))
+
+    def _instance(self, overload: Overload) -> tuple[list[Type], Type]:
+        """The overload's types with fresh parameters."""
+        if not overload.generic:
+            return list(overload.params), overload.result
+        fresh = {name: self._variable() for name in overload.generic}
+        return [_filled(param, fresh) for param in overload.params], _filled(overload.result, fresh)
 
     def _no_overload(self, node: Call, given: list[Type]) -> str:
         texts = [str(self._mappings.applied(argument)) for argument in given]
@@ -218,7 +230,7 @@ class Checker:
             if index in node.optional:
                 kind = self._unwrapped(element, kind)
             item = self._same(element.offset, item, kind)
-        return list_of(item or variable())
+        return list_of(item or self._variable())
 
     def _unwrapped(self, element: Expr, type: Type) -> Type:
         kind = self._mappings.applied(type)
@@ -252,7 +264,7 @@ class Checker:
             if entry.optional:
                 kind = self._unwrapped(entry.value, kind)
             value = self._same(entry.value.offset, value, kind)
-        return map_of(key or variable(), value or variable())
+        return map_of(key or self._variable(), value or self._variable())
 
     def _fold(self, node: Fold) -> Type:
         source = self._mappings.applied(self.visit(node.range))
@@ -319,14 +331,6 @@ class Checker:
             return f"found no matching overload for '{sign}' applied to '(bool, {condition})'"
         other = INT if kind == "exists_one" else self._mappings.applied(outcome)
         return f"found no matching overload for '_?_:_' applied to '({condition}, {other}, {other})'"
-
-
-def _instance(overload: Overload) -> tuple[list[Type], Type]:
-    """The overload's types with fresh parameters."""
-    if not overload.generic:
-        return list(overload.params), overload.result
-    fresh = {"A": variable(), "B": variable()}
-    return [_filled(param, fresh) for param in overload.params], _filled(overload.result, fresh)
 
 
 def _filled(type: Type, fresh: Mapping[str, Type]) -> Type:

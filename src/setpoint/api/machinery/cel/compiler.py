@@ -155,8 +155,6 @@ class Compiler:
                     continue
                 if isinstance(name, list | dict):
                     raise CelError("unsupported key type")
-                if name in out:
-                    raise CelError(f"Failed with repeated key: {name}")
                 out[name] = content.value if optional else content
             return out
 

@@ -29,11 +29,25 @@ def constant(node: Expr) -> tuple[Any] | None:
     return None
 
 
+def complaint(node: Expr) -> str:
+    """Why the expression is a conversion that fails whenever it runs; empty if it is none."""
+    if not isinstance(node, Call) or node.function not in _CONVERSIONS or node.target is not None or len(node.overloads) != 1:
+        return ""
+    known = constant(node.args[0])
+    try:
+        implementations()[node.overloads[0]](*known) if known is not None else None
+    except CelError as error:
+        return str(error)
+    except (ValueError, ArithmeticError):
+        return ""
+    return ""
+
+
 def _map(node: MapNode) -> tuple[Any] | None:
     out: dict[Any, Any] = {}
     for entry in node.entries:
         key, value = constant(entry.key), constant(entry.value)
-        if key is None or value is None or entry.optional or isinstance(key[0], list | dict) or key[0] in out:
+        if key is None or value is None or entry.optional or isinstance(key[0], list | dict):
             return None
         out[key[0]] = value[0]
     return (out,)

@@ -24,7 +24,8 @@ class Overload(Struct, frozen=True):
     params: tuple[Type, ...]
     result: Type
     method: bool
-    generic: bool
+    #: the names of its type parameters, in order
+    generic: tuple[str, ...]
 
 
 _STANDARD = """
@@ -283,7 +284,12 @@ def _overload(line: str) -> Overload:
     params, result = _split_signature(signature)
     types = tuple(parse_type(part) for part in split_types(params))
     return Overload(
-        overload, name.lstrip("."), types, parse_type(result), name.startswith("."), _generic.search(signature) is not None
+        overload,
+        name.lstrip("."),
+        types,
+        parse_type(result),
+        name.startswith("."),
+        tuple(dict.fromkeys(_generic.findall(signature))),
     )
 
 

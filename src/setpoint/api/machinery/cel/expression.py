@@ -7,6 +7,7 @@ from typing import Any
 
 from setpoint.api.machinery.cel.checker import check
 from setpoint.api.machinery.cel.compiler import Compiler
+from setpoint.api.machinery.cel.constants import complaint
 from setpoint.api.machinery.cel.estimate import estimate_cost
 from setpoint.api.machinery.cel.frame import LONGEST, Frame
 from setpoint.api.machinery.cel.functions.strings import pattern
@@ -34,7 +35,7 @@ class Expression:
         self.type = check(text, self.tree, variables, messages)
         validate(text, self.tree)
         self.names = frozenset(_names(self.tree)) & frozenset(variables)
-        _check_patterns(self.tree)
+        _check_constants(self.tree)
         compiler = Compiler(list(variables))
         self._run = compiler.build(self.tree)
         self._slots = compiler.slots
@@ -82,8 +83,10 @@ class Outcome:
 _PATTERNS = {"matches": -1, "find": 0, "findAll": 0}
 
 
-def _check_patterns(node: Expr) -> None:
-    """Constant patterns are compiled ahead, so that bad ones are found with the expression."""
+def _check_constants(node: Expr) -> None:
+    """Constant patterns are compiled ahead and constants converted, so that bad ones are found with the expression."""
+    if why := complaint(node):
+        raise InstantiationError(why)
     if isinstance(node, Call) and node.function in _PATTERNS and node.args:
         argument = node.args[_PATTERNS[node.function]]
         if isinstance(argument, Literal) and isinstance(argument.value, str):
@@ -92,7 +95,7 @@ def _check_patterns(node: Expr) -> None:
             except CelError as error:
                 raise InstantiationError(str(error)) from error
     for part in parts(node):
-        _check_patterns(part)
+        _check_constants(part)
 
 
 def _names(node: Expr, bound: frozenset[str] = frozenset()) -> set[str]:

@@ -20,7 +20,7 @@ class CompileError(ValueError):
 
 
 class InstantiationError(CompileError):
-    """The expression is well-formed, but cannot be run: a constant pattern is none."""
+    """The expression is well-formed, but cannot be run: a constant is no pattern, or of no use to its conversion."""
 
     def __init__(self, why: str) -> None:
         ValueError.__init__(self, why)

@@ -104,6 +104,8 @@ def bytes_value(token: str) -> bytes:
     for found in _escape.finditer(body):
         out += body[last : found.start()].encode()
         octet = found[1] or found[2]
+        if found[3] or found[4]:
+            raise ValueError("unable to unescape string")  # code points are no bytes
         if octet or found[5]:
             out += bytes([int(octet, 16) if octet else int(found[5], 8)])
         else:

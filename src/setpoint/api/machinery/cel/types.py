@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from itertools import count
 from typing import Any
 
 from msgspec import Struct
@@ -32,8 +31,6 @@ ERROR = Type("*error*")
 INT, UINT, DOUBLE, BOOL = Type("int"), Type("uint"), Type("double"), Type("bool")
 STRING, BYTES, NULL = Type("string"), Type("bytes"), Type("null")
 TIMESTAMP, DURATION = Type("timestamp"), Type("duration")
-
-_fresh = count()
 
 
 class ObjectScope:
@@ -75,9 +72,9 @@ def type_of(value: Type) -> Type:
     return Type("type", (value,))
 
 
-def variable() -> Type:
-    """A type still unknown, of an empty list or of a generic function's argument."""
-    return Type("param", (), f"_var{next(_fresh)}")
+def variable(number: int) -> Type:
+    """A type still unknown, of an empty list or of a generic function's argument; the number tells it from others."""
+    return Type("param", (), f"_var{number}")
 
 
 class Mappings:

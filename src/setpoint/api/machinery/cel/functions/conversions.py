@@ -37,38 +37,42 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+def _inconvertible(kind: str) -> CelError:
+    return CelError(f"type conversion error from 'string' to '{kind}'")
+
+
 def _string_to_bool(text: str) -> bool:
     if text in _TRUE:
         return True
     if text in _FALSE:
         return False
-    raise CelError(f"strconv.ParseBool: parsing {quoted(text)}: invalid syntax")
+    raise _inconvertible("bool")
 
 
 def _string_to_int(text: str) -> int:
     if not _int_text(text):
-        raise CelError(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
+        raise _inconvertible("int")
     value = int(text) if len(text) < 40 else _MAX + 1
     if not _MIN <= value <= _MAX:
-        raise CelError(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")
+        raise _inconvertible("int")
     return value
 
 
 def _string_to_uint(text: str) -> Uint:
     if not re.fullmatch(r"[0-9]+", text):
-        raise CelError(f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax")
+        raise _inconvertible("uint")
     value = int(text) if len(text) < 40 else _MAX_UINT + 1
     if value > _MAX_UINT:
-        raise CelError(f"strconv.ParseUint: parsing {quoted(text)}: value out of range")
+        raise _inconvertible("uint")
     return Uint(value)
 
 
 def _string_to_double(text: str) -> float:
     if not _float_text(text):
-        raise CelError(f"strconv.ParseFloat: parsing {quoted(text)}: invalid syntax")
+        raise _inconvertible("double")
     value = float(text)
     if math.isinf(value) and "n" not in text.lower():
-        raise CelError(f"strconv.ParseFloat: parsing {quoted(text)}: value out of range")
+        raise _inconvertible("double")
     return value
 
 
@@ -119,14 +123,14 @@ def double_text(value: float) -> str:
 def _string_to_duration(text: str) -> Duration:
     value = parse_duration(text)
     if value is None:
-        raise CelError(f"time: invalid duration {quoted(text)}")
+        raise _inconvertible("google.protobuf.Duration")
     return value
 
 
 def _string_to_timestamp(text: str) -> Timestamp:
     value = parse_timestamp(text)
     if value is None:
-        raise CelError(f"invalid timestamp {quoted(text)}")
+        raise _inconvertible("google.protobuf.Timestamp")
     return value
 
 

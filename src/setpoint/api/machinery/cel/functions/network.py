@@ -133,8 +133,21 @@ def _parse_cidr(text: str) -> Network | None:
 def _to_cidr(text: str) -> Network:
     network = _parse_cidr(text)
     if network is None:
-        raise CelError(f"network address parse error during conversion from string: netip.ParsePrefix({quoted(text)}): no CIDR")
+        why = f"netip.ParsePrefix({quoted(text)}): {_no_prefix(text)}"
+        raise CelError(f"network address parse error during conversion from string: {why}")
     return network
+
+
+def _no_prefix(text: str) -> str:
+    """Why Go's `netip.ParsePrefix` refuses a text."""
+    host, slash, prefix = text.rpartition("/")
+    if not slash:
+        return "no '/'"
+    if isinstance(_parse_ip(host), str):
+        return f"ParseAddr({quoted(host)}): unable to parse IP"
+    if not re.fullmatch(r"0|[1-9][0-9]{0,2}", prefix):
+        return f"bad bits after slash: {quoted(prefix)}"
+    return "prefix length out of range"
 
 
 def _contains_ip(network: Network, address: Address) -> bool:
