@@ -85,6 +85,9 @@ class Controller(Generic[Observed, Plan]):
     def enqueue_after(self, key: str, seconds: float) -> None:
         self.queue.add_after(key, seconds)
 
+    def enqueue_soon(self, key: str, seconds: float) -> None:
+        self.queue.add_soon(key, seconds)
+
     def follow(self, informer: Informer[Any], *, gone: bool = False) -> None:
         """Enqueue the key of each of its objects that comes or changes; `gone`: of each that goes, too."""
 

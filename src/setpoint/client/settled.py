@@ -13,7 +13,10 @@ from msgspec import Struct
 
 
 class Activity(Struct, frozen=True):
-    """`retrying` counts what failed and waits for its backoff; `due`: the next wake-up as `now()` counts, or None."""
+    """`retrying` counts what failed and waits for its backoff, or waits a moment for company.
+
+    `due`: the next wake-up as `now()` counts, or None.
+    """
 
     queued: int = 0
     in_flight: int = 0

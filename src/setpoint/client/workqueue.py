@@ -165,6 +165,11 @@ class WorkQueue(Generic[K]):
         self.add_after(key, delay)
         return delay
 
+    def add_soon(self, key: K, seconds: float) -> None:
+        """Ask for work on `key` in a moment, for what else comes until then, too; the queue is not at rest meanwhile."""
+        self._retrying.add(key)
+        self.add_after(key, seconds)
+
     def forget(self, key: K) -> None:
         """The work on `key` succeeded (or is given up): its next failure starts from the shortest delay."""
         self._failures.pop(key, None)

@@ -10,6 +10,7 @@ from setpoint.client.expectations import Expectations
 from setpoint.client.objects import key_of
 from setpoint.client.owners import controller_of
 from setpoint.client.store import Store
+from setpoint.client.workqueue import WorkQueue
 from setpoint.controllers import claims
 from setpoint.controllers.claims import BY_CONTROLLER, by_controller
 from setpoint.controllers.component import Context, Several
@@ -21,6 +22,10 @@ from setpoint.controllers.job.reconciler import JobReconciler
 from setpoint.controllers.job.untracking import Untracking
 
 NAME = "job-controller"
+TOGETHER = 0.1
+"""Seconds for which what happens to a Job's pods is gathered and then judged as a whole. (In Kubernetes it is a second.)"""
+RETRY, LONGEST_RETRY = 1.0, 60.0
+"""Seconds until what the server refused is tried again; the refusals are events, and quotas do not change every moment."""
 
 
 def new(context: Context) -> Several:
@@ -31,7 +36,8 @@ def new(context: Context) -> Several:
     expectations, untracking = Expectations(context.clock), Untracking()
     recorder = context.recorder(NAME)
     reconciler = JobReconciler(context.client, context.clock, jobs.store, pods.store, recorder, expectations, untracking)
-    controller: Controller[Observed, Plan] = Controller("jobs", reconciler, context.clock, informers=(jobs, pods))
+    queue = WorkQueue[str](context.clock, "jobs", base_delay=RETRY, max_delay=LONGEST_RETRY)
+    controller: Controller[Observed, Plan] = Controller("jobs", reconciler, context.clock, informers=(jobs, pods), queue=queue)
     orphans: Controller[core_v1.Pod, core_v1.Pod] = Controller(
         "orphans", OrphanReconciler(context.client, jobs.store, pods.store), context.clock, workers=1, informers=(jobs, pods)
     )
@@ -73,8 +79,15 @@ class Handlers:
         if new is not None and conditions.is_finished(new):
             self._leave(new)
         changed = new if new is not None else old
-        if changed is not None:
+        if changed is None:
+            return
+        if old is None or new is None or old.metadata.generation != new.metadata.generation:
             self._controller.enqueue(key_of(changed))
+        else:
+            self._together(new)  # its status, as a rule, of which its pods were the cause
+
+    def _together(self, job: batch_v1.Job) -> None:
+        self._controller.enqueue_soon(key_of(job), TOGETHER)
 
     def _leave(self, job: batch_v1.Job) -> None:
         """Nobody counts the pods of this Job any more."""
@@ -107,7 +120,7 @@ class Handlers:
     def _updated(self, old: core_v1.Pod, new: core_v1.Pod) -> None:
         former, job = job_of(old, self._jobs), job_of(new, self._jobs)
         if former is not None and (job is None or former.metadata.uid != job.metadata.uid):
-            self._controller.enqueue(key_of(former))
+            self._together(former)
         if job is not None:
             self._touched(job, new)
         elif controller_of(new.metadata) is None and (former is not None or old.metadata.labels != new.metadata.labels):
@@ -119,14 +132,14 @@ class Handlers:
         if job is not None:
             self._expectations.deletion_observed(key_of(job), pod.metadata.uid)
             self._untracking.seen(job.metadata.uid, pod.metadata.uid)
-            self._controller.enqueue(key_of(job))
+            self._together(job)
 
     def _touched(self, job: batch_v1.Job, pod: core_v1.Pod) -> None:
         if pod.metadata.deletion_timestamp:
             self._expectations.deletion_observed(key_of(job), pod.metadata.uid)
         if not is_tracked(pod):
             self._untracking.seen(job.metadata.uid, pod.metadata.uid)
-        self._controller.enqueue(key_of(job))
+        self._together(job)
 
     def _look_after(self, pod: core_v1.Pod, job: batch_v1.Job | None) -> None:
         """A pod that nobody will count is freed. The Job may only not be known yet: the reconciler asks again."""
@@ -136,4 +149,4 @@ class Handlers:
     def _enqueue_matching(self, pod: core_v1.Pod) -> None:
         for job in self._jobs.list(pod.metadata.namespace) if pod.metadata.labels else ():
             if claims.matches(claims.selector_of(job.spec.selector), pod):
-                self._controller.enqueue(key_of(job))
+                self._together(job)
