@@ -8,7 +8,7 @@ import pytest
 
 from setpoint.api.machinery.status import unauthorized
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
-from setpoint.apiserver import aiohttp_carrier, connection, heads
+from setpoint.apiserver import aiohttp_carrier, connection, heads, sending
 from setpoint.apiserver.authentication.certificates import Peer
 from setpoint.apiserver.bounds import BodyBudget
 from setpoint.apiserver.http import HttpServer
@@ -207,7 +207,7 @@ async def _huge(_: Request) -> Response:
 
 
 async def test_a_slow_reader_gets_everything(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "STALLED_WRITE", 0.2)
+    monkeypatch.setattr(sending, "STALLED_WRITE", 0.2)
     monkeypatch.setattr(rig.server, "handle", _huge)
     reader, writer = await rig.open()
     writer.write(b"GET /huge HTTP/1.1\r\nHost: x\r\n" + END)
@@ -220,7 +220,7 @@ async def test_a_slow_reader_gets_everything(rig: Rig, monkeypatch: pytest.Monke
 
 
 async def test_a_reader_that_takes_nothing_is_cut_off(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "STALLED_WRITE", 0.1)
+    monkeypatch.setattr(sending, "STALLED_WRITE", 0.1)
     monkeypatch.setattr(rig.server, "handle", _huge)
     _, writer = await rig.open()
     writer.write(b"GET /huge HTTP/1.1\r\nHost: x\r\n" + END)

@@ -28,7 +28,6 @@ from setpoint.apiserver.connection import (
     HEADER_TIMEOUT,
     MAX_BODY,
     MAX_HEADER,
-    STALLED_WRITE,
     Server,
     address_of,
     too_large,
@@ -37,6 +36,7 @@ from setpoint.apiserver.connection import (
 from setpoint.apiserver.heads import again
 from setpoint.apiserver.identities import identity_of
 from setpoint.apiserver.request import Request, Response
+from setpoint.apiserver.sending import STALLED_WRITE
 from setpoint.kit import logs
 
 log = logs.get_logger("apiserver.http")

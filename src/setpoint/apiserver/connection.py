@@ -8,8 +8,7 @@ since its write may already be under way.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -21,6 +20,7 @@ from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
 from setpoint.apiserver.compression import compressed
 from setpoint.apiserver.identities import identity_of
 from setpoint.apiserver.request import Request, Response, error_response
+from setpoint.apiserver.sending import Sender
 from setpoint.apiserver.turns import Turns
 from setpoint.kit import logs
 
@@ -31,10 +31,7 @@ MAX_HEADER = 1024 * 1024  # bytes of a request's head, as Go's DefaultMaxHeaderB
 HEADER_TIMEOUT = 32.0  # seconds in which a begun head must have arrived, as kube-apiserver's ReadHeaderTimeout
 BODY_TIMEOUT = 60.0  # seconds in which a body must have arrived
 LINGER = 1.0  # seconds for which a refused body is read and thrown away
-STALLED_WRITE = 60.0  # seconds after which a reader that takes nothing is cut off
 _READ_AHEAD = 256 * 1024  # bytes read while a request is worked on
-_SLICE = 1024 * 1024  # bytes of a large answer that are sent in one turn of the loop: some 5 ms
-_JOIN_UP_TO = 64 * 1024  # bytes; a bigger body is not copied behind its head
 
 
 class Server(Protocol):
@@ -70,8 +67,8 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self._searched = 0  # bytes of the buffer known not to hold the end of a head
         self._head: heads.Head | None = None
-        self._identity = ""  # of the request being worked on
         self._task: asyncio.Task[None] | None = None
+        self._sender = Sender(loop, server.turns)
         self._streaming = False
         self._queued = False
         self._level = ""  # the priority level of its last request
@@ -80,14 +77,13 @@ class Connection(asyncio.Protocol):
         self._user: UserInfo | None = None  # known before the body is there
         self._held = 0  # bytes of a long head, or of the body, that count against the server's budget
         self._discards = False
-        self._writable: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self.idle_since: float | None = loop.time()
 
     # --- what the transport tells
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # a server's transports read and write
+        self._transport = self._sender.transport = transport  # type: ignore[assignment]  # a server's read and write
         self._peer = self._server.peer_of(transport)
         self._address = address_of(transport)
         self._server.connections.add(self)
@@ -109,22 +105,17 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._forget()
-        if self._writable is not None and not self._writable.done():
-            self._writable.set_exception(ConnectionResetError("the client is gone"))
-            self._writable.exception()  # seen: whoever waited may have been cancelled, and nobody is left to look
+        self._sender.lost()
         if self._streaming:
             self.end_stream()
         if self._task is None:
             self._give_back()
 
     def pause_writing(self) -> None:
-        if self._writable is None:
-            self._writable = self._loop.create_future()
+        self._sender.pause()
 
     def resume_writing(self) -> None:
-        writable, self._writable = self._writable, None
-        if writable is not None and not writable.done():
-            writable.set_result(None)
+        self._sender.resume()
 
     # --- what the server asks
 
@@ -203,7 +194,7 @@ class Connection(asyncio.Protocol):
 
     def _let_go(self, answer: Response) -> None:
         """Answer and close, but not at once: what is still sent would bring a reset, and the client lose what it was told."""
-        self._write(answer, head_only=False, keep=False)
+        self._sender.write(answer, keep=False)
         self._discards = True
         self._buffer.clear()
         self._arrived()
@@ -245,7 +236,7 @@ class Connection(asyncio.Protocol):
             return False
         del self._buffer[: end + 4]
         self._head = head
-        self._identity = identity_of(head.headers)
+        self._sender.identity = identity_of(head.headers)
         return True
 
     def _reserve_head(self) -> None:
@@ -264,7 +255,7 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, error: StatusError) -> None:
         """Answer without having read the request, which makes the connection useless."""
-        self._write(error_response(error), head_only=False, keep=False)
+        self._sender.write(error_response(error), keep=False)
         self.close()
 
     def _hand_over(self) -> None:
@@ -272,7 +263,7 @@ class Connection(asyncio.Protocol):
         if transport is None:
             return
         self._forget()
-        self._transport = None
+        self._transport = self._sender.transport = None
         self._server.take_over(transport, data)
 
     async def _serve(self, head: heads.Head, body: bytes) -> None:
@@ -293,7 +284,7 @@ class Connection(asyncio.Protocol):
 
     def _done(self, *, keep: bool) -> None:
         self._task = None
-        self._identity = ""
+        self._sender.identity = ""
         self.idle_since = self._loop.time()
         if self._user is not None:
             self._give_back()
@@ -310,47 +301,26 @@ class Connection(asyncio.Protocol):
         try:
             request.user = self._user or await self._server.user_of(request.path, head.headers, self._peer)
         except StatusError as error:
-            refusal = self._server.refusal(request, error)
-            return self._write(refusal, head_only=head.method == "HEAD", keep=head.keep)
+            return self._sender.write(self._server.refusal(request, error), head_only=head.method == "HEAD", keep=head.keep)
         response = await self._server.handle(request)
         self._level = response.level
         if response.stream is not None:
             return await self._stream(response, response.stream)
-        head_only = head.method == "HEAD"
-        if response.pieces is not None and head_only:
+        accepted = head.headers.get("accept-encoding", "")
+        if head.method == "HEAD":
             await response.gather()
-        response = await compressed(response, head.headers.get("accept-encoding", ""))
-        if response.pieces is not None:
-            return await self._write_pieces(response, response.pieces, keep=head.keep)
-        if response.body is not None and len(response.body) > _SLICE and not head_only:
-            return await self._write_large(response, response.body, keep=head.keep)
-        alive = self._write(response, head_only=head_only, keep=head.keep)
-        if self._writable is not None:
-            await self._writable_again()
-        return alive
+            return self._sender.write(await compressed(response, accepted), head_only=True, keep=head.keep)
+        return await self._sender.send(await compressed(response, accepted), keep=head.keep)
 
-    async def _write_large(self, response: Response, body: bytes, *, keep: bool) -> bool:
-        """Send a slice at a time, each when its client has taken the one before and no other connection is at it."""
-        self._send(heads.answer(response.status, _headers(response), len(body), identity=self._identity, keep=keep))
-        view = memoryview(body)
-        for start in range(0, len(body), _SLICE):
-            await self._server.turns.slice()
-            self._send(view[start : start + _SLICE])
-            if self._writable is not None:
-                await self._writable_again()
-        return True
-
-    async def _write_pieces(self, response: Response, pieces: AsyncGenerator[bytes], *, keep: bool) -> bool:
-        """Send a body that is made meanwhile, a piece at a time in the same way."""
-        self._send(heads.answer(response.status, _headers(response), None, identity=self._identity, keep=keep))
-        async with aclosing(pieces):
-            async for piece in pieces:
-                await self._server.turns.slice()
-                self._send(b"%x\r\n%b\r\n" % (len(piece), piece))
-                if self._writable is not None:
-                    await self._writable_again()
-        self._send(b"0\r\n\r\n")
-        return True
+    async def _stream(self, response: Response, stream: AsyncIterator[bytes]) -> bool:
+        """Send pieces as they come, until the stream ends, the client goes, or it stops reading."""
+        self._streaming = True
+        try:
+            return await self._sender.stream(response, stream)
+        finally:
+            self._streaming = False
+            if (close := getattr(stream, "aclose", None)) is not None:
+                await close()
 
     def _request(self, head: heads.Head, body: bytes) -> Request:
         path, _, query = head.target.partition("?")
@@ -362,66 +332,14 @@ class Connection(asyncio.Protocol):
             body=body,
             target=head.target,
             peer=self._address,
-            identity=self._identity,
+            identity=self._sender.identity,
         )
-
-    def _write(self, response: Response, *, head_only: bool, keep: bool) -> bool:
-        transport = self._transport
-        if transport is None:
-            return False
-        body = response.body or b""
-        length = -1 if head_only and "Content-Length" in response.headers else len(body)
-        head = heads.answer(response.status, _headers(response), length, identity=self._identity, keep=keep)
-        if head_only or not body:
-            transport.write(head)
-        elif len(body) < _JOIN_UP_TO:
-            transport.write(head + body)
-        else:
-            transport.writelines((head, body))
-        return True
-
-    async def _stream(self, response: Response, stream: AsyncIterator[bytes]) -> bool:
-        """Send pieces as they come, until the stream ends, the client goes, or it stops reading."""
-        self._streaming = True
-        try:
-            self._send(heads.answer(response.status, _headers(response), None, identity=self._identity))
-            async for piece in stream:
-                self._send(b"%x\r\n%b\r\n" % (len(piece), piece))
-                if self._writable is not None:
-                    await self._writable_again()
-            self._send(b"0\r\n\r\n")
-        finally:
-            self._streaming = False
-            if (close := getattr(stream, "aclose", None)) is not None:
-                await close()
-        return True
-
-    def _send(self, data: bytes | memoryview) -> None:
-        if self._transport is None:
-            raise ConnectionResetError("the client is gone")
-        self._transport.write(data)
-
-    async def _writable_again(self) -> None:
-        """Wait for the client to read; raises TimeoutError when it takes nothing for long, however much that would be."""
-        writable, transport = self._writable, self._transport
-        if writable is None or transport is None:
-            return
-        left = transport.get_write_buffer_size()
-        while not (await asyncio.wait((writable,), timeout=STALLED_WRITE))[0]:
-            if transport.get_write_buffer_size() >= left:
-                raise TimeoutError
-            left = transport.get_write_buffer_size()
-        await writable
 
 
 def address_of(transport: asyncio.BaseTransport) -> str:
     """The address at the other end; empty where it has none."""
     name = transport.get_extra_info("peername")
     return str(name[0]) if isinstance(name, tuple) else ""
-
-
-def _headers(response: Response) -> list[tuple[str, str]]:
-    return response.all_headers() if response.warnings or response.more_headers else [*response.headers.items()]
 
 
 def too_large() -> StatusError:
