@@ -23,6 +23,7 @@ from setpoint.controllers.claims import matches, selector_of
 from setpoint.controllers.component import Context
 from setpoint.controllers.disruption_budget import status as statuses
 from setpoint.controllers.disruption_budget.status import DELETION_TIMEOUT, Observed, Scale, ScaleError
+from setpoint.controllers.labelled import BY_LABEL, by_label, selected
 from setpoint.kit.clock import Clock
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class BudgetReconciler:
         if budget is None:
             return None
         selector = budget_selector(budget)
-        pods = [] if selector is None else [pod for pod in self._pods.list(budget.metadata.namespace) if matches(selector, pod)]
+        pods = [] if selector is None else selected(self._pods, budget.metadata.namespace, selector)
         scales = await self._scales.all(pods) if statuses.counts_controllers(budget) else {}
         return Observed(budget, pods, scales, self._clock.now())
 
@@ -187,6 +188,7 @@ def _several(pod: Pod, chosen: str) -> str:
 def new(context: Context) -> Controller[Observed, Plan]:
     """The controller, its handlers registered; nothing runs yet."""
     budgets, pods = context.informers.of(PODDISRUPTIONBUDGETS), context.informers.of(PODS)
+    pods.add_index(BY_LABEL, by_label)
     scales = Scales(context.informers, context.client, context.clock)
     recorder = context.recorder(_RECORDER)
     reconciler = BudgetReconciler(context, scales, recorder)

@@ -20,6 +20,7 @@ from setpoint.controllers.component import Context
 from setpoint.controllers.endpoint_slice import selection
 from setpoint.controllers.endpoint_slice.service_pods import ServicePods
 from setpoint.controllers.endpoints.subsets import Subsets, subsets, truncated
+from setpoint.controllers.labelled import BY_LABEL, by_label, with_labels
 from setpoint.controllers.refusals import is_namespace_terminating
 from setpoint.kit.clock import rfc3339
 
@@ -112,7 +113,7 @@ class EndpointsReconciler:
         self._deleted.discard(key)
         if service.spec.type == "ExternalName" or not service.spec.selector:
             return None
-        pods = [pod for pod in self._pods.list(service.metadata.namespace) if selection.selects(service, pod)]
+        pods = with_labels(self._pods, service.metadata.namespace, service.spec.selector)
         return Observed(key, service, endpoints, pods, self._triggers.changed(key, service, pods))
 
     def service_deleted(self, key: str) -> None:
@@ -190,6 +191,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
     services = context.informers.of(core_v1.SERVICES)
     pods = context.informers.of(core_v1.PODS)
     endpoints = context.informers.of(core_v1.ENDPOINTS)
+    pods.add_index(BY_LABEL, by_label)
     stores = (services.store, pods.store, endpoints.store)
     reconciler = EndpointsReconciler(context.client, *stores, context.recorder(RECORDER))
     controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, informers=(services, pods, endpoints))

@@ -18,6 +18,7 @@ from setpoint.client.controller import Result
 from setpoint.client.discovery import Discovered, discover
 from setpoint.client.informer import Informer
 from setpoint.client.store import Store
+from setpoint.controllers.resource_quota.pod_counts import PodCounts
 from setpoint.kit.clock import Clock
 
 _PAGE = 500
@@ -87,11 +88,13 @@ class QuotaReconciler:
         self._pods = pods
         self._discovered = Discovered(())
         self._known: dict[str, tuple[Any, _Known]] = {}
+        self._pod_counts: dict[str, PodCounts] = {}
 
     async def observe(self, key: str) -> Observed | None:
         present = self._quotas.get(key)
         if present is None:
             self._known.pop(key, None)
+            self._pod_counts.pop(key, None)
             return None
         return Observed(present, await self._count(key, present))
 
@@ -109,7 +112,10 @@ class QuotaReconciler:
         counted = {name: quota.counted_resource(name) for name in hard}
         unknown = {""}
         for resource in sorted({*counted.values()} - {""}):
-            items = await self._items(resource, present)
+            if resource == PODS.group_resource and self._is_ahead(present):
+                total |= self._count_pods(key, spec, present.metadata.namespace, total)
+                continue
+            items = await self._list(resource, present.metadata.namespace)
             if items is None:
                 unknown.add(resource)
             for item in items or ():
@@ -130,11 +136,15 @@ class QuotaReconciler:
         used = quota.usage(resource, obj, self._clock.now())
         return {name: value for name, value in used.items() if name in names}
 
-    async def _items(self, name: str, present: ResourceQuota) -> list[Any] | None:
-        meta = present.metadata
-        if name == PODS.group_resource and _number(self._pods.resource_version) >= _number(meta.resource_version) > 0:
-            return [*self._pods.store.list(meta.namespace)]
-        return await self._list(name, meta.namespace)
+    def _is_ahead(self, present: ResourceQuota) -> bool:
+        """Whether every pod that this version of a quota was charged for, and that was written, is in the cache."""
+        return _number(self._pods.resource_version) >= _number(present.metadata.resource_version) > 0
+
+    def _count_pods(self, key: str, spec: Mapping[str, Any], namespace: str, names: Amounts) -> Amounts:
+        counts = self._pod_counts.get(key)
+        if counts is None or counts.spec != spec:
+            counts = self._pod_counts[key] = PodCounts(spec, names)
+        return counts.total(self._pods.store.list(namespace), self._clock.now())
 
     async def _list(self, name: str, namespace: str) -> list[Any] | None:
         """All objects of a resource in the namespace; None where there is no such resource."""
