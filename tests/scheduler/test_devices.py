@@ -87,6 +87,15 @@ def test_the_node_with_the_device_is_taken_and_the_device_is_gone(devices: Rig) 
     assert reason(devices, "x").startswith("resource claim d/x is in the process of being allocated.")
 
 
+def test_devices_of_a_claim_that_is_gone_before_it_was_seen_to_have_them_are_free(devices: Rig) -> None:
+    published(devices, "n2", device("d0"))
+    claim(devices, "x", request())
+    claim(devices, "y", request())
+    assert given(devices, "x") == [["d0"]]
+    claim(devices, "x", request(), metadata={"uid": "another"})
+    assert given(devices, "y") == [["d0"]]
+
+
 def test_a_missing_claim_keeps_the_pod_out_and_a_missing_class_refuses_it(devices: Rig) -> None:
     status = devices.profile.pre_enqueue(user())
     assert status is not None

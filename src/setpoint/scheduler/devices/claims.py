@@ -137,26 +137,25 @@ class ClaimWriter:
         self._client = client
         self._clock = clock
 
-    async def bind(self, claim: ResourceClaim, pod: Pod, gives: Gives | None) -> None:
+    async def bind(self, claim: ResourceClaim, pod: Pod, gives: Gives | None) -> ResourceClaim:
         """Reserve the claim for the pod; with `gives`, allocate it. Raises ClaimError, StatusError, TransportError."""
         meta = claim.metadata
-        for attempt in range(MOST_TRIES):
+        for _ in range(MOST_TRIES - 1):
             try:
-                await self._bind(claim, pod, gives)
+                return await self._bind(claim, pod, gives)
             except StatusError as error:
-                if error.reason != "Conflict" or attempt == MOST_TRIES - 1:
+                if error.reason != "Conflict":
                     raise
                 claim = await self._client.get(RESOURCECLAIMS, meta.name, meta.namespace)
-            else:
-                return
+        return await self._bind(claim, pod, gives)
 
-    async def _bind(self, claim: ResourceClaim, pod: Pod, gives: Gives | None) -> None:
+    async def _bind(self, claim: ResourceClaim, pod: Pod, gives: Gives | None) -> ResourceClaim:
         meta = claim.metadata
         named = f"claim {meta.namespace}/{meta.name}"
         if meta.deletion_timestamp is not None:
             raise ClaimError(f"{named} got deleted in the meantime")
         if is_reserved(claim, pod):
-            return
+            return claim
         status: dict[str, Any] = {}
         if gives is not None:
             if claim.status.allocation is not None:
@@ -167,7 +166,7 @@ class ClaimWriter:
             status["allocation"] = allocation(claim, gives, self._clock.now())
         consumer = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
         status["reservedFor"] = [*msgspec.to_builtins(claim.status.reserved_for), consumer]
-        await self._patch(claim, {}, {"status": status}, "status")
+        return await self._patch(claim, {}, {"status": status}, "status")
 
     async def _patch(self, claim: ResourceClaim, metadata: Any, rest: Any, subresource: str) -> ResourceClaim:
         """Of the very version that was judged."""

@@ -41,6 +41,20 @@ class PodClaims(Struct):
 NOTHING = PodClaims()
 
 
+class _Pending(Struct):
+    """Devices on their way to a claim; once that is written, the version of the claim that says so itself."""
+
+    claim: str
+    devices: frozenset[DeviceKey]
+    version: int | None = None
+
+    def is_over(self, known: ResourceClaim | None, uid: str) -> bool:
+        """Whether what is known of the claim is newer, or it is gone."""
+        if known is None or known.metadata.uid != uid:
+            return True
+        return self.version is not None and int(known.metadata.resource_version or 0) >= self.version
+
+
 class DynamicResources:
     """See the module."""
 
@@ -51,7 +65,7 @@ class DynamicResources:
         self._classes = handle.listers.of(DEVICECLASSES)
         self._slices = handle.listers.of(RESOURCESLICES)
         self._writer = ClaimWriter(handle.client, handle.clock)
-        self._pending: dict[str, frozenset[DeviceKey]] = {}  # claims on their way to these devices, by uid
+        self._pending: dict[str, _Pending] = {}  # by the claim's uid
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         if not pod.spec.resource_claims:
@@ -74,6 +88,7 @@ class DynamicResources:
             return None, unresolvable(str(error))
         if not claims:
             return None, SKIP
+        self._forget_written()
         new = [claim for claim in claims if claim.status.allocation is None]
         for claim in new:
             if claim.metadata.uid in self._pending:
@@ -98,9 +113,12 @@ class DynamicResources:
         taken: set[DeviceKey] = set()
         for claim in self._claims.list():
             taken.update(devices_of(claim))
-            if claim.status.allocation is not None:
-                self._pending.pop(claim.metadata.uid, None)  # it says itself what it has
-        return frozenset(taken.union(*self._pending.values()))
+        return frozenset(taken.union(*(each.devices for each in self._pending.values())))
+
+    def _forget_written(self) -> None:
+        over = [uid for uid, each in self._pending.items() if each.is_over(self._claims.get(each.claim), uid)]
+        for uid in over:
+            del self._pending[uid]
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         found = state.read(PodClaims)
@@ -128,13 +146,17 @@ class DynamicResources:
         found = state.find(PodClaims)
         if found is not None and found.new:
             for claim, gives in zip(found.new, found.gives[node], strict=True):
-                self._pending[claim.metadata.uid] = frozenset(each.offer.key for each in gives if not each.wish.admin)
+                devices = frozenset(each.offer.key for each in gives if not each.wish.admin)
+                where = f"{claim.metadata.namespace}/{claim.metadata.name}"
+                self._pending[claim.metadata.uid] = _Pending(where, devices)
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node: str) -> None:
         found = state.find(PodClaims)
         for claim in found.new if found is not None else ():
-            self._pending.pop(claim.metadata.uid, None)
+            pending = self._pending.get(claim.metadata.uid)
+            if pending is not None and pending.version is None:  # else the claim has them, whatever becomes of the pod
+                del self._pending[claim.metadata.uid]
 
     def pre_flight(self, state: CycleState, pod: Pod, node: str) -> bool:
         found = state.find(PodClaims)
@@ -147,8 +169,12 @@ class DynamicResources:
         gives = {claim.metadata.uid: each for claim, each in zip(found.new, found.gives.get(node, ()), strict=True)}
         try:
             for claim in found.all:
-                if not is_reserved(claim, pod):
-                    await self._writer.bind(claim, pod, gives.get(claim.metadata.uid))
+                if is_reserved(claim, pod):
+                    continue
+                uid = claim.metadata.uid
+                written = await self._writer.bind(claim, pod, gives.get(uid))
+                if uid in gives and uid in self._pending:
+                    self._pending[uid].version = int(written.metadata.resource_version)
         except (ClaimError, StatusError, TransportError) as error:
             return failed(str(error))
         return None
