@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pytest
 
 from setpoint.api.types import core_v1, discovery_v1
+from setpoint.controllers.endpoint_slice import topology
 from setpoint.controllers.endpoint_slice.diff import Observed, diff
 from setpoint.controllers.endpoint_slice.hashing import slice_port_hash
 from setpoint.testing.objects import LABELS, metadata, pod
@@ -50,6 +52,41 @@ def test_traffic_distribution_gives_hints_to_what_is_ready() -> None:
     assert second.hints is None
     (near, _) = endpoints(service(trafficDistribution="PreferClose"), pods, {"n": "z"})
     assert msgspec.to_builtins(near.hints) == {"forZones": ({"name": "z"},)}
+
+
+@pytest.mark.parametrize(
+    ("shares", "zones", "expected"),
+    [
+        ({"a": 0.5, "b": 0.5}, ["a", "b", "a", "b"], ["a", "b", "a", "b"]),
+        ({"a": 0.5, "b": 0.5}, ["a", "a", "a", "a"], ["a", "a", "b", "b"]),
+        ({"a": 0.5, "b": 0.5}, ["a", "a", "c", "b"], ["a", "a", "b", "b"]),
+        ({"a": 0.5, "b": 0.5}, ["a"], "Insufficient number of endpoints (1), impossible to safely allocate proportionally"),
+        ({"a": 0.5, "b": 0.5}, ["a", None], "One or more endpoints do not have a zone specified"),
+        (
+            {"a": 0.9, "b": 0.1},
+            ["a", "b"],
+            "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold"
+            " (2 endpoints, 2 zones)",
+        ),
+        ({}, ["a"], "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes"),
+    ],
+)
+def test_hints_follow_the_zones_shares_of_cpu(
+    shares: dict[str, float], zones: list[str | None], expected: list[str] | str
+) -> None:
+    try:
+        assert topology.hints(shares, zones) == expected
+    except topology.Impossible as why:
+        assert str(why) == expected  # noqa: PT017  either may be expected
+
+
+def test_hints_by_cpu_take_the_place_of_those_by_distribution() -> None:
+    pods = [at("a", "10.0.0.1", ready_since=5)]
+    plan = diff(Observed(service(trafficDistribution="PreferClose"), pods, [], {"n": "z"}, None, shares={}))
+    assert plan is not None
+    assert plan.write[0].endpoints[0].hints is None
+    assert plan.hints is not None
+    assert plan.hints[1] == "TopologyAwareHintsDisabled"
 
 
 def test_going_it_serves_and_is_not_ready() -> None:

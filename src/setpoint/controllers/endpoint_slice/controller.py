@@ -11,7 +11,7 @@ from setpoint.client.objects import key_of
 from setpoint.client.store import Store
 from setpoint.controllers.component import Context
 from setpoint.controllers.endpoint_slice import diff as decision
-from setpoint.controllers.endpoint_slice import selection, writing
+from setpoint.controllers.endpoint_slice import selection, topology, writing
 from setpoint.controllers.endpoint_slice.diff import OURS, ZONE, Observed, Plan
 from setpoint.controllers.endpoint_slice.own_slices import OwnSlices
 from setpoint.controllers.endpoint_slice.service_pods import ServicePods
@@ -43,6 +43,7 @@ class SliceReconciler:
         self._recorder = recorder
         self._triggers = selection.Triggers()
         self._lost: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._hints: dict[str, tuple[str, str, str]] = {}
 
     def observe(self, key: str) -> Observed | None:
         service = self._services.get(key)
@@ -50,6 +51,7 @@ class SliceReconciler:
             self._triggers.forget(key)
             self._slices.forget(key)
             self._lost.pop(key, None)
+            self._hints.pop(key, None)
             return None  # its slices go with it
         if service.spec.type == "ExternalName" or not service.spec.selector:
             return None
@@ -59,7 +61,9 @@ class SliceReconciler:
         names = {pod.spec.node_name for pod in pods}
         nodes = {name: node for name in names if (node := self._nodes.get(name)) is not None}
         zones = {name: node.metadata.labels.get(ZONE, "") for name, node in nodes.items()}
-        return Observed(service, pods, self._slices.of(key), zones, self._triggers.changed(key, service, pods))
+        shares = topology.shares(self._nodes.list()) if topology.is_asked(service) else None
+        trigger = self._triggers.changed(key, service, pods)
+        return Observed(service, pods, self._slices.of(key), zones, trigger, shares=shares)
 
     def diff(self, observed: Observed) -> Plan | None:
         return decision.diff(observed)
@@ -71,7 +75,15 @@ class SliceReconciler:
         owner = writing.Owner(plan.service, core_v1.SERVICES, plan.labels, annotations)
         await self._slices.write(self._client, owner, plan.write, plan.delete)
         self._tell_of_lost(plan)
+        self._tell_of_hints(plan)
         return None
+
+    def _tell_of_hints(self, plan: Plan) -> None:
+        """Once while nothing changes."""
+        name = key_of(plan.service)
+        if plan.hints is not None and self._hints.get(name) != plan.hints:
+            self._hints[name] = plan.hints
+            self._recorder.event(plan.service, *plan.hints)
 
     def _tell_of_lost(self, plan: Plan) -> None:
         """Once for the same pods."""
@@ -106,6 +118,11 @@ def new(context: Context) -> Controller[Observed, Plan]:
         if zone[0] != zone[1]:
             for pod in pods.store.by_index(BY_NODE, any_of(old, new).metadata.name):
                 behind.pod_changed("", None, pod)
+        before, after = (topology.counted(each) if each is not None else None for each in (old, new))
+        if before != after:
+            for service in services.store.list():
+                if topology.is_asked(service):
+                    controller.enqueue(key_of(service))
 
     controller.follow(services, gone=True)
     pods.on_change(behind.pod_changed)

@@ -6,23 +6,24 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from setpoint.api.types import core_v1, discovery_v1
-from setpoint.controllers.endpoint_slice import selection
+from setpoint.controllers.endpoint_slice import selection, topology
 from setpoint.controllers.endpoint_slice.hashing import slice_port_hash
 from setpoint.controllers.endpoint_slice.own_slices import MANAGED_BY, SERVICE_NAME
 from setpoint.controllers.endpoint_slice.packing import Draft, Packed, Ports, Slice, pack, with_placeholder
 from setpoint.controllers.owned_pods.state import is_ready
 
 OURS = "endpointslice-controller.k8s.io"
-ZONE = "topology.kubernetes.io/zone"
+ZONE = topology.ZONE
 _NEAR = {"PreferClose", "PreferSameZone", "PreferSameNode"}
 _RESERVED = {SERVICE_NAME, MANAGED_BY, selection.HEADLESS}
 
 
 class Observed(Struct, frozen=True):
     """`pods` are those that the selector matches; `zones` by node; `trigger` since when the slices are out of date;
-    `behind`: slices that were just made are not among them yet.
+    `behind`: slices that were just made are not among them yet; `shares` are the zones' where hints by CPU are asked for.
     """
 
     service: core_v1.Service
@@ -31,12 +32,13 @@ class Observed(Struct, frozen=True):
     zones: Mapping[str, str]
     trigger: float | None
     behind: bool = False
+    shares: topology.Shares | None = None
 
 
 class Plan(Struct, frozen=True):
     """What is to be written for one Service, with the labels that its slices have.
 
-    `lost` are pods that are left out for want of their node, with its name.
+    `lost` are pods that are left out for want of their node, with its name; `hints` is the event on hints by CPU.
     """
 
     service: core_v1.Service
@@ -46,6 +48,7 @@ class Plan(Struct, frozen=True):
     delete: tuple[Slice, ...]
     behind: bool = False
     lost: tuple[tuple[str, str], ...] = ()
+    hints: tuple[str, str, str] | None = None
 
 
 def diff(observed: Observed) -> Plan | None:
@@ -58,15 +61,39 @@ def diff(observed: Observed) -> Plan | None:
     kinds = address_types(service)
     delete = [each for each in observed.slices if each.address_type not in kinds]
     write: list[Draft] = []
+    hints: tuple[str, str, str] | None = None
     for kind in kinds:
         existing = sorted((each for each in observed.slices if each.address_type == kind), key=lambda each: each.metadata.name)
-        packed: Packed = pack(kind, _desired(observed, kind), existing, outdated)
+        desired = _desired(observed, kind)
+        if observed.shares is not None:
+            try:
+                desired = _hinted(desired, observed.shares)
+                hints = ("Normal", "TopologyAwareHintsEnabled", f"Topology Aware Hints has been enabled, addressType: {kind}")
+            except topology.Impossible as why:
+                hints = ("Warning", "TopologyAwareHintsDisabled", f"{why}, addressType: {kind}")
+        packed: Packed = pack(kind, desired, existing, outdated)
         packed = with_placeholder(packed, kind, outdated=outdated)
         write += packed.write
         delete += packed.delete
     lost = tuple(_lost(observed))
-    plan = Plan(service, labels, observed.trigger, tuple(write), tuple(delete), lost=lost)
-    return plan if write or delete or lost else None
+    plan = Plan(service, labels, observed.trigger, tuple(write), tuple(delete), lost=lost, hints=hints)
+    return plan if write or delete or lost or hints else None
+
+
+def _hinted(
+    desired: Mapping[Ports, Sequence[discovery_v1.Endpoint]], shares: topology.Shares
+) -> dict[Ports, list[discovery_v1.Endpoint]]:
+    """With hints by CPU on what is ready. Raises topology.Impossible."""
+    ready = [each for endpoints in desired.values() for each in endpoints if each.conditions.ready]
+    meant = iter(topology.hints(shares, [each.zone for each in ready]))
+    return {
+        ports: [_meant_for(each, next(meant)) if each.conditions.ready else each for each in endpoints]
+        for ports, endpoints in desired.items()
+    }
+
+
+def _meant_for(endpoint: discovery_v1.Endpoint, zone: str) -> discovery_v1.Endpoint:
+    return replace(endpoint, hints=discovery_v1.EndpointHints(for_zones=(discovery_v1.ForZone(name=zone),)))
 
 
 def _lost(observed: Observed) -> Iterator[tuple[str, str]]:
@@ -121,7 +148,7 @@ def _endpoint(observed: Observed, pod: core_v1.Pod, kind: str) -> discovery_v1.E
     return discovery_v1.Endpoint(
         addresses=tuple(selection.addresses(pod, ipv6=kind == "IPv6")),
         conditions=discovery_v1.EndpointConditions(ready=ready, serving=serving, terminating=terminating),
-        hints=_hints(service.spec.traffic_distribution, node, zone) if ready else None,
+        hints=_hints(service.spec.traffic_distribution, node, zone) if ready and observed.shares is None else None,
         hostname=selection.hostname(service, pod) or None,
         node_name=node,
         target_ref=selection.reference(pod),
