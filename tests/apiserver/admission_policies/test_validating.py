@@ -197,3 +197,23 @@ async def test_changes_hold_at_once_and_others_stay(api: Api) -> None:
     await api.settle()
     await api.make("c")
     assert "no b" in (await api.make("b", code=422))["message"]
+
+
+async def test_patches_are_told_by_what_they_come_to(api: Api) -> None:
+    await api.validating("p", {"expression": "false", "messageExpression": "request.operation + ' ' + request.options.kind"})
+    path = "PATCH /api/v1/namespaces/default/configmaps/new?fieldManager=me&force=true"
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new"}}
+    refused = await api(path, applied, code=422, kind="application/apply-patch+yaml")
+    assert refused["message"].endswith("CREATE CreateOptions")
+
+
+async def test_an_eviction_is_asked_about_once(api: Api) -> None:
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]}]
+    spec = {"automountServiceAccountToken": False, "containers": [{"name": "c", "image": "i"}]}
+    pods = "/api/v1/namespaces/default/pods"
+    await api("POST /api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "a"}})
+    await api(f"POST {pods}", {"metadata": {"name": "p"}, "spec": spec | {"serviceAccountName": "a"}})
+    await api.validating("p", "false", matchConstraints={"resourceRules": rules})
+    refused = await api(f"DELETE {pods}", code=422)
+    assert refused["details"]["name"] == "Unknown"
+    await api(f"POST {pods}/p/eviction", {"metadata": {"name": "p"}})

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: what the server sets only after mutating admission
 _UNSET = ("uid", "creationTimestamp")
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
 
 
 class Kind(Struct, frozen=True):
@@ -158,7 +159,12 @@ class Subject:
         return asked
 
     def options(self) -> Mapping[str, Any] | None:
-        return self.request.options or None
+        """The options of what the write comes to: a patch creates or updates."""
+        given = self.request.options
+        kind = _OPTIONS.get(self.request.operation)
+        if not given or kind is None or given.get("kind") == kind:
+            return given or None
+        return {name: kind if name == "kind" else value for name, value in given.items() if name != "force"}
 
     @property
     def dry_run(self) -> bool:

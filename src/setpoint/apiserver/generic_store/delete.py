@@ -34,6 +34,8 @@ class Deletion(Struct):
     orphan: bool | None = None
     uid: str | None = None
     version: str | None = None
+    #: nobody is asked: the server deletes on behalf of a request that was admitted as a whole
+    admitted: bool = False
 
     def policy(self) -> str:
         """The propagation that was asked for, empty when none was."""
@@ -66,9 +68,10 @@ async def delete(store: GenericStore, context: Context, name: str, deletion: Del
 
 async def _checked(store: GenericStore, context: Context, name: str, deletion: Deletion, current: Record) -> Outcome:
     old = store.codec.decode(current)
-    request = store.request(context, "DELETE", None, old)
-    await store.admission.admit(request)
-    await store.admission.validate(request)
+    if not deletion.admitted:
+        request = store.request(context, "DELETE", None, old)
+        await store.admission.admit(request)
+        await store.admission.validate(request)
     check_preconditions(store, name, deletion, old)
     return await _attempt(store, context, deletion, current, old)
 

@@ -51,6 +51,7 @@ def _deletion(asked: Object) -> Deletion:
         propagation=asked.get("propagationPolicy") or "",
         uid=conditions.get("uid"),
         version=conditions.get("resourceVersion"),
+        admitted=True,
     )
 
 
