@@ -65,8 +65,10 @@ def test_traffic_distribution_gives_hints_to_what_is_ready() -> None:
         (
             {"a": 0.9, "b": 0.1},
             ["a", "b"],
-            "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold"
-            " (2 endpoints, 2 zones)",
+            (
+                "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold"
+                " (2 endpoints, 2 zones)"
+            ),
         ),
         ({}, ["a"], "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes"),
     ],
