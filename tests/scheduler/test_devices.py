@@ -138,6 +138,14 @@ def test_what_is_given(devices: Rig, wanted: list[dict[str, Any]], expected: lis
     assert (given(devices) == [expected]) if expected else reason(devices).startswith("2 cannot allocate all claims.")
 
 
+def test_the_node_with_the_better_alternative_is_taken(devices: Rig) -> None:
+    published(devices, "n1", device("small", size=1))
+    published(devices, "n2", device("large", size=2))
+    ways = [{"name": f"s{size}", **asked(f"device.attributes['{DRIVER}'].size == {size}")} for size in (2, 1)]
+    claim(devices, "x", {"name": "r", "firstAvailable": ways})
+    assert place(devices, user()).node == "n2"
+
+
 @pytest.mark.parametrize(
     ("constraint", "expected"),
     [({"matchAttribute": f"{DRIVER}/numa"}, ["b", "c"]), ({"distinctAttribute": f"{DRIVER}/numa"}, ["a", "b"])],

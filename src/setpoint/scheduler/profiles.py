@@ -59,7 +59,7 @@ DEFAULT_PLUGINS: Sequence[Enabled] = (
     Enabled("VolumeZone"),
     Enabled("PodTopologySpread", 2),
     Enabled("InterPodAffinity", 2),
-    Enabled("DynamicResources"),
+    Enabled("DynamicResources", 2),
     Enabled("DefaultPreemption"),
     Enabled("NodeResourcesBalancedAllocation", 1),
     Enabled("ImageLocality", 1),

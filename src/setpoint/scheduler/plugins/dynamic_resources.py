@@ -20,11 +20,12 @@ from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Giv
 from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_reserved
 from setpoint.scheduler.devices.pools import DeviceKey, pools_for
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
-from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims
+from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims, default_normalize
 from setpoint.scheduler.plugin_config import DynamicResourcesArgs
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Diagnosis, Status, failed, unresolvable, unschedulable
 
+MOST_ALTERNATIVES = 8  # of one request
 NOT_ALL = unresolvable("cannot allocate all claims")
 ELSEWHERE = unresolvable("resourceclaim not available on the node")
 
@@ -139,6 +140,29 @@ class DynamicResources:
             # An earlier plugin refused the pod for all nodes before this one was asked; Kubernetes says it thus.
             return None, failed("not found")
         return None, unschedulable("still not schedulable" if found.all else "no new claims to deallocate")
+
+    # ---- score
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
+        if not pod.spec.resource_claims:
+            return SKIP
+        new = state.read(PodClaims).new
+        return None if any(each.first_available for claim in new for each in claim.spec.devices.requests or ()) else SKIP
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        """The better of the alternatives that the claims offer, the more."""
+        found = state.read(PodClaims)
+        total = 0
+        for claim, gives in zip(found.new, found.gives[node.name], strict=True):
+            served = {given.wish.name for given in gives}
+            for request in claim.spec.devices.requests or ():
+                for index, each in enumerate(request.first_available):
+                    if f"{request.name}/{each.name}" in served:
+                        total += MOST_ALTERNATIVES - index
+        return total
+
+    def normalize(self, state: CycleState, pod: Pod, scores: list[int]) -> list[int]:
+        return default_normalize(scores)
 
     # ---- binding
 
