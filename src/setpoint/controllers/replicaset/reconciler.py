@@ -62,13 +62,13 @@ class ReplicaSetReconciler:
         trusted = self._expectations.satisfied(key)  # asked before the cache is read: what is seen then, counts
         own = self._pods.by_index(BY_CONTROLLER, meta.uid)
         orphans = self._pods.by_index(BY_CONTROLLER, orphans_of(meta.namespace))
-        return Observed(replica_set, [*own, *orphans], self._related(replica_set, own), trusted, self._clock.now())
+        return Observed(replica_set, [*own, *orphans], self._related(replica_set), trusted, self._clock.now())
 
-    def _related(self, replica_set: apps_v1.ReplicaSet, own: list[core_v1.Pod]) -> list[core_v1.Pod]:
-        """The pods of all ReplicaSets that have the same controller as this one."""
+    def _related(self, replica_set: apps_v1.ReplicaSet) -> list[core_v1.Pod]:
+        """The pods of all ReplicaSets that have the same controller as this one; of one without a controller nobody's."""
         ref = controller_of(replica_set.metadata)
         if ref is None:
-            return own
+            return []
         siblings = self._replica_sets.by_index(BY_CONTROLLER, ref.uid)
         return [pod for sibling in siblings for pod in self._pods.by_index(BY_CONTROLLER, sibling.metadata.uid)]
 
@@ -101,7 +101,8 @@ class ReplicaSetReconciler:
         cause = None
         if failure is not None:
             reason = "FailedCreate" if plan.difference < 0 else "FailedDelete"
-            cause = (reason, getattr(failure, "message", str(failure)))
+            message = getattr(failure, "message", str(failure))
+            cause = (reason, message if reason == "FailedCreate" else f"unable to delete pods: {message}")
         observed = plan.replica_set.status
         # The plan has taken a former failure out; one that goes on keeps its condition, and with it the time of its beginning.
         base = plan.status if cause is None else statuses.keeping_failure(plan.status, observed)
