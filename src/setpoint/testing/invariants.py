@@ -11,8 +11,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
+import msgspec
 import orjson
 
 from setpoint.kit.clock import Clock
@@ -23,6 +24,33 @@ DESIRED_WINDOW = 60.0
 """Seconds that a component may still act on an older `spec.replicas`: longer than any delay that faults cause."""
 _MAXIMUM = "deployment.kubernetes.io/max-replicas"
 _GENERATED = {"deployments.apps", "replicasets.apps"}
+_FREQUENT = ("leases.coordination.k8s.io/", "nodes/", "events/")
+"""Of these only the metadata has rules: the rest is not read."""
+
+
+class _Metadata(TypedDict, total=False):
+    """What the rules for all objects look at."""
+
+    uid: str
+    resourceVersion: str
+    generation: int
+    creationTimestamp: str
+    deletionTimestamp: str
+    ownerReferences: list[dict[str, Any]]
+
+
+class _Frequent(TypedDict):
+    """What is read of an object that is written all the time."""
+
+    metadata: _Metadata
+
+
+_METADATA = msgspec.json.Decoder(_Frequent)
+
+
+def _decoded(key: str, value: bytes) -> Object:
+    found: Object = _METADATA.decode(value) if key.startswith(_FREQUENT) else orjson.loads(value)
+    return found
 
 
 class Invariants:
@@ -43,7 +71,7 @@ class Invariants:
     async def __aenter__(self) -> Self:
         page = await self._store.list("")
         for record in page.records:
-            self._remember(record.key, None, orjson.loads(record.value))
+            self._remember(record.key, None, _decoded(record.key, record.value))
         self._revision = page.revision
         self._task = asyncio.ensure_future(self._follow(page.revision))
         return self
@@ -71,7 +99,7 @@ class Invariants:
         if event.record is None:
             self._remember(event.key, old, None)
             return
-        new: Object = orjson.loads(event.record.value)
+        new = _decoded(event.key, event.record.value)
         self._remember(event.key, old, new)
         for problem in (*_metadata(old, new), *_generations(event.key, old, new), *_pod(event.key, old, new)):
             self._note(event, problem)
@@ -130,13 +158,15 @@ class Invariants:
 
     def _remember(self, key: str, old: Object | None, new: Object | None) -> None:
         """Keep the object, and whose it is."""
+        if new is not None:
+            self._objects[key] = new
+        if new is not None and old is not None and _owners(old) == _owners(new):
+            return
         was, now = (_controller(each) if each is not None else None for each in (old, new))
         if was is not None and was != now:
             self._owned[was["uid"]].discard(key)
         if now is not None:
             self._owned[now["uid"]].add(key)
-        if new is not None:
-            self._objects[key] = new
 
 
 def is_active(pod: Object) -> bool:
@@ -148,12 +178,16 @@ def _replicas(replica_set: Object) -> int:
     return int(replica_set["spec"].get("replicas", 1))
 
 
+def _owners(obj: Object) -> Any:
+    return obj["metadata"].get("ownerReferences", ())
+
+
 def _controller(obj: Object) -> Any:
-    return next((ref for ref in obj["metadata"].get("ownerReferences", ()) if ref.get("controller")), None)
+    return next((ref for ref in _owners(obj) if ref.get("controller")), None)
 
 
 def _metadata(old: Object | None, new: Object) -> Iterable[str]:
-    controllers = [ref for ref in new["metadata"].get("ownerReferences", ()) if ref.get("controller")]
+    controllers = [ref for ref in _owners(new) if ref.get("controller")]
     if len(controllers) > 1:
         yield f"two controllers: {controllers}"
     if old is None:
@@ -164,6 +198,8 @@ def _metadata(old: Object | None, new: Object) -> Iterable[str]:
             yield f"{field} changed from {before.get(field)} to {after.get(field)}"
     if "deletionTimestamp" in before and "deletionTimestamp" not in after:
         yield "it was being deleted and is no longer"
+    if _owners(old) == _owners(new):
+        return
     was, now = _controller(old), _controller(new)
     if was is not None and now is not None and was["uid"] != now["uid"]:
         yield f"its controller changed from {was['name']} to {now['name']} without a release"

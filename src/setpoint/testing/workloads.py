@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import orjson
 from msgspec import Struct
 
 from setpoint.api.machinery.resource import Resource
@@ -277,11 +276,11 @@ class Exactness(Invariants):
     """What a Job counts never goes back, and no index has two pods at work, but for those whose creation was lost sight of."""
 
     def check(self, event: Event) -> None:
+        old = self._objects.get(event.key)
         super().check(event)
         if event.record is None or not event.key.startswith(("jobs.batch/", "pods/")):
             return
         new = self._objects[event.key]
-        old = orjson.loads(event.previous.value) if event.previous is not None else None
         if event.key.startswith("jobs.batch/"):
             for problem in _counts(old, new):
                 self._note(event, problem)
