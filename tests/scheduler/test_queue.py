@@ -10,6 +10,7 @@ from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.events import Action, ClusterEvent, What
 from setpoint.scheduler.pods import pod_key
 from setpoint.scheduler.queue import NO_NODES_PLUGIN, Backoff, Place, QueuedPod, SchedulingQueue
+from setpoint.scheduler.status import named, unresolvable
 from setpoint.testing.scheduling import Rig, node, pod, required, taint
 
 
@@ -96,6 +97,31 @@ def test_backoff_doubles_up_to_ten_seconds() -> None:
         waited.append(due - now)
         now = due
     assert waited == [1, 2, 4, 8, 10, 10]
+
+
+def test_of_those_whose_backoff_ends_in_the_same_second_the_important_comes_first() -> None:
+    queue = make_queue()
+    for name, priority, when in (("lesser", 0, 0.1), ("important", 5, 0.8), ("late", 9, 1.1)):
+        queue.add(pod(name, priority=priority), when)
+        refused(queue, when, "NodeResourcesFit")
+    queue.happened(node_added(), 0.9)
+    assert [popped(queue, 0.9).pod.metadata.name for _ in range(3)] == ["important", "lesser", "late"]
+
+
+def test_gated_pods_are_let_in_by_what_their_gate_waits_for() -> None:
+    wanted = pod(resourceClaims=[{"name": "x", "resourceClaimName": "x"}])
+    claims: list[str] = []
+    rig = Rig()
+    plugin: Any = next(each for each in rig.profile.plugins if each.name == "DynamicResources")
+    queue = SchedulingQueue(
+        lambda _: None if claims else named(unresolvable("missing"), plugin.name), rig.profile.sort_key, rig.profile.interests
+    )
+    queue.add(wanted, 0)
+    queue.happened(node_added(), 0)
+    assert queue.pop(0) is None
+    claims.append("x")
+    queue.happened(node_added(), 0)
+    assert popped(queue, 0).pod is wanted
 
 
 def test_only_a_helpful_event_brings_a_refused_pod_back() -> None:

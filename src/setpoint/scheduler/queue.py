@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 
@@ -102,8 +103,9 @@ class QueuedPod:
         return self.info.key
 
     def backoff_until(self, backoff: Backoff) -> float:
+        """Whole seconds: of those whose backoff ends in the same second the more important comes first."""
         count = self.errors or self.refusals
-        return self.since + backoff.after(count) if count else self.since
+        return float(math.floor(self.since + backoff.after(count))) if count else self.since
 
 
 Gate = Callable[[Pod], Status | None]
