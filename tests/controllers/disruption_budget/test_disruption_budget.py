@@ -8,8 +8,10 @@ from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.policy_v1 import PodDisruptionBudget
 from setpoint.controllers.disruption_budget.status import Observed, Scale, ScaleError, calculate
+from setpoint.kit.clock import rfc3339
 
 SCALES = {"r": Scale("r", 3), "new": Scale("d", 2), "old": Scale("d", 2)}
+
 NAME = "disruption-controller"
 BUDGET = "/apis/policy/v1/namespaces/ns/poddisruptionbudgets/b"
 
@@ -86,3 +88,18 @@ async def test_a_controller_without_scale_is_an_error_and_pods_without_one_are_t
     assert (await world.get(BUDGET))["status"]["expectedPods"] == 0
     events = (await world.call("GET", "/api/v1/namespaces/ns/events"))["items"]
     assert {each["reason"] for each in events} == {"CalculateExpectedPodCountFailed", "UnmanagedPods"}
+
+
+async def test_a_pod_that_did_not_go_is_no_longer_said_to(world: Any) -> None:
+    await world.namespace("ns", account=True)
+    body = {"metadata": {"name": "p"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}
+    await world.call("POST", "/api/v1/namespaces/ns/pods", body)
+    path = "/api/v1/namespaces/ns/pods/p"
+    told = {"type": "DisruptionTarget", "status": "True", "reason": "x", "lastTransitionTime": rfc3339(world.clock.now())}
+    await world.merge(f"{path}/status", {"status": {"phase": "Running", "conditions": [told]}})
+    await world.run(NAME)
+    await world.clock.advance(110)
+    assert (await world.get(path))["status"]["conditions"][0]["status"] == "True"
+    await world.clock.advance(15)
+    condition = (await world.get(path))["status"]["conditions"][0]
+    assert (condition["status"], condition.get("reason")) == ("False", None)

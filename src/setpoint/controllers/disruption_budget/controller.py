@@ -20,7 +20,8 @@ from setpoint.client.informer import Informer
 from setpoint.client.objects import key, key_of
 from setpoint.client.owners import controller_of
 from setpoint.controllers.claims import matches, selector_of
-from setpoint.controllers.component import Context
+from setpoint.controllers.component import Context, Several
+from setpoint.controllers.disruption_budget import stale
 from setpoint.controllers.disruption_budget import status as statuses
 from setpoint.controllers.disruption_budget.status import DELETION_TIMEOUT, Observed, Scale, ScaleError
 from setpoint.controllers.labelled import BY_LABEL, by_label, selected
@@ -185,15 +186,19 @@ def _several(pod: Pod, chosen: str) -> str:
     return f'Pod {name} matches multiple PodDisruptionBudgets.  Chose "{chosen}" arbitrarily.'
 
 
-def new(context: Context) -> Controller[Observed, Plan]:
-    """The controller, its handlers registered; nothing runs yet."""
+def new(context: Context) -> Several:
+    """Budgets, and pods that were to go and did not; handlers registered, nothing runs yet."""
+    return Several(NAME, (_budgets(context), stale.new(context)))
+
+
+def _budgets(context: Context) -> Controller[Observed, Plan]:
     budgets, pods = context.informers.of(PODDISRUPTIONBUDGETS), context.informers.of(PODS)
     pods.add_index(BY_LABEL, by_label)
     scales = Scales(context.informers, context.client, context.clock)
     recorder = context.recorder(_RECORDER)
     reconciler = BudgetReconciler(context, scales, recorder)
     informers: list[Informer[Any]] = [budgets, pods, *scales.informers.values()]
-    controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, workers=1, informers=informers)
+    controller: Controller[Observed, Plan] = Controller("disruption", reconciler, context.clock, workers=1, informers=informers)
 
     def pod_changed(_: str, old: Pod | None, changed: Pod | None) -> None:
         if not len(budgets.store):
