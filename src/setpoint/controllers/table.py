@@ -57,6 +57,10 @@ def _has_claims(pod: core_v1.Pod) -> bool:
     return bool(pod.spec.resource_claims)
 
 
+def _is_csi(volume: core_v1.PersistentVolume) -> bool:
+    return volume.spec.csi is not None
+
+
 def _names_secrets(account: core_v1.ServiceAccount) -> bool:
     """As accounts of old versions do."""
     return bool(account.secrets)
@@ -102,6 +106,12 @@ _LAZY = (
         "legacy-serviceaccount-token-cleaner-controller",
         "service_account.legacy_tokens",
         (core_v1.SERVICEACCOUNTS, _names_secrets),
+    ),
+    lazy(
+        "persistentvolume-attach-detach-controller",
+        "attach_detach",
+        (core_v1.PERSISTENTVOLUMES, _is_csi),
+        recorder="attachdetach-controller",
     ),
     lazy("resourceclaim-controller", "resource_claim", (core_v1.PODS, _has_claims), recorder="resource_claim"),
     lazy("service-cidr-controller", "service_cidrs", (networking_v1.SERVICECIDRS, always)),
