@@ -12,6 +12,7 @@ from setpoint.apiserver.authentication.bootstrap_tokens import BootstrapTokens
 from setpoint.apiserver.authentication.front_proxy import FrontProxy
 from setpoint.apiserver.authentication.service_accounts import ISSUER, Objects, ServiceAccountTokens
 from setpoint.apiserver.authentication.static_tokens import StaticTokens
+from setpoint.app.certificates import PROXY_NAME
 from setpoint.app.options import Options, StartError
 from setpoint.kit.clock import Clock
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 #: what is to be awaited when no more requests come
 Ends = list[Callable[[], Awaitable[None]]]
-#: the common name of the API server's own certificate towards aggregated API servers
-PROXY_NAME = "front-proxy-client"
 
 
 def authentication(options: Options, tokens: ServiceAccountTokens, objects: Objects, clock: Clock) -> tuple[Authentication, Ends]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.machinery.user import ADMIN, UserInfo
+from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.answers import error_answer
 from setpoint.apiserver.authentication.certificates import Authorities
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
@@ -20,7 +20,7 @@ from setpoint.apiserver.authorization.rbac.authorizer import RBAC
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.http import HttpServer, server_context
 from setpoint.apiserver.kubelet_proxy.proxy import KubeletProxy
-from setpoint.apiserver.pki import SERVER, Authority, KeyPair, Subject, write_private
+from setpoint.apiserver.pki import Subject, write_private
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import parse
 from setpoint.app import (
@@ -35,9 +35,10 @@ from setpoint.app import (
     shared,
 )
 from setpoint.app.assembly import Objects, make_pipeline
+from setpoint.app.certificates import PROXY_NAME, Certificates
 from setpoint.app.data_dir import DataDir
 from setpoint.app.legacy_token_tracking import LegacyTokenTracking
-from setpoint.app.options import DEFAULT_PORT, SERVICE_RANGE, Options, StartError
+from setpoint.app.options import DEFAULT_PORT, KUBERNETES_ADDRESS, SERVICE_RANGE, Options, StartError
 from setpoint.client.client import Client
 from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.kit.clock import Clock
@@ -49,9 +50,6 @@ from setpoint.storage.protocol import Store, StoreError
 if TYPE_CHECKING:
     from setpoint.apiserver.audit.log_file import LogFile
 
-#: the first address of the service range, as the `kubernetes` Service has it
-KUBERNETES_ADDRESS = "10.96.0.1"
-_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost")
 _PORTS_TRIED = 50
 _ROLES_AFTER = 0.2  # seconds: what starts first needs the processor more
 LOOPBACK = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
@@ -63,8 +61,8 @@ class ApiServer:
     def __init__(self, options: Options, clock: Clock) -> None:
         self.options = options
         self.data = DataDir(options.data_dir)
-        self.authority = Authority(self.data.pki)
-        self.front_proxy = Authority(self.data.front_proxy, "setpoint-front-proxy-ca")
+        self.certificates = Certificates(options)
+        self.authority = self.certificates.authority
         self.port = 0
         self._clock = clock
         self._sealed = encryption.values(options.encryption)
@@ -73,7 +71,7 @@ class ApiServer:
         self._tokens = ServiceAccountTokens(SigningKey(self.data.pki), self._objects, clock)
         self._legacy_tokens = LegacyTokenTracking(clock)
         self._tokens.legacy_used = self._legacy_tokens.used
-        self._proxy = KubeletProxy(self._node, self.authority.certificate_file, self._kubelet_client())
+        self._proxy = KubeletProxy(self._node, self.authority.certificate_file, self.certificates.kubelet_client())
         deciding, deciders_end = authorizers.chosen(options, clock)
         self.pipeline = make_pipeline(
             self._store,
@@ -83,7 +81,7 @@ class ApiServer:
             kubelet=self._proxy,
             timings=options.timings,
             minor=options.kubernetes_version,
-            front_proxy=self.front_proxy.issue(access.PROXY_NAME, Subject(access.PROXY_NAME)),
+            front_proxy=self.certificates.proxy_client(),
             authorizers=deciding,
             disabled_plugins=options.disabled_plugins,
             configured=admission.configured(options.admission_config),
@@ -94,7 +92,8 @@ class ApiServer:
         self._authentication, ends = access.authentication(options, self._tokens, self._objects, clock)
         self.pipeline.on_close += [*ends, *deciders_end]
         self.pipeline.virtual("tokenreviews", self._review_token)
-        authorities = Authorities(self.authority.certificate_file, self.front_proxy.certificate_file)
+        front_proxy = self.certificates.front_proxy
+        authorities = Authorities(self.authority.certificate_file, front_proxy.certificate_file)
         self._audit_log: LogFile | None = None
         self._http = HttpServer(self.pipeline, self._authentication, authorities, refusal=self._refusal)
 
@@ -117,8 +116,8 @@ class ApiServer:
             await ServiceAllocator(self._store).repair()
         for follower in self.pipeline.followers:
             await follower.load()
-        authorities = (self.authority, self.front_proxy)
-        context = server_context(self._serving(), [str(authority.certificate_file) for authority in authorities])
+        authorities = (self.authority, self.certificates.front_proxy)
+        context = server_context(self.certificates.serving(), [str(authority.certificate_file) for authority in authorities])
         self.pipeline.health.started = False
         self.port = await self._listen(context)
         self.data.remember_port(self.port)
@@ -155,9 +154,9 @@ class ApiServer:
     async def _tell_extensions(self) -> None:
         """Whom servers behind APIServices may believe; they look for it when they start."""
         await self._clock.sleep(_ROLES_AFTER)
-        client_ca, proxy_ca = self.authority.pem, self.front_proxy.pem
+        client_ca, proxy_ca = self.authority.pem, self.certificates.front_proxy.pem
         client = self.client(LOOPBACK, "kube-apiserver")
-        await extension_authentication.ensure(client, client_ca=client_ca, proxy_ca=proxy_ca, proxy_name=access.PROXY_NAME)
+        await extension_authentication.ensure(client, client_ca=client_ca, proxy_ca=proxy_ca, proxy_name=PROXY_NAME)
 
     async def _track_legacy_tokens(self) -> None:
         await self._clock.sleep(_ROLES_AFTER)
@@ -214,9 +213,6 @@ class ApiServer:
         kubeconfig.write(file, kubeconfig.document(self.url, self.authority.certificate_file, pair, name))
         return file
 
-    def _kubelet_client(self) -> KeyPair:
-        return self.authority.issue("apiserver-kubelet-client", Subject("kube-apiserver-kubelet-client", ("system:masters",)))
-
     async def _review_token(self, call: Call) -> Response:
         from setpoint.apiserver.handlers.token_reviews import TokenReviews
 
@@ -224,13 +220,6 @@ class ApiServer:
 
     async def _node(self, name: str) -> Mapping[str, Any] | None:
         return await self._objects.find("nodes", "", name)
-
-    def _serving(self) -> KeyPair:
-        host = self.options.host
-        addresses = {*_NAMES, "127.0.0.1", "::1", KUBERNETES_ADDRESS, socket.gethostname()}
-        addresses |= set(self.options.tls_san)
-        addresses |= set(_host_addresses()) if host in ("0.0.0.0", "::", "") else {host}  # noqa: S104  compared, not bound
-        return self.authority.issue("apiserver", Subject("kube-apiserver", (), tuple(sorted(addresses)), (SERVER,)))
 
     async def _listen(self, context: Any) -> int:
         """Listen on the wanted port; where any will do, on the last one, so that clients find a restarted server again."""
@@ -253,8 +242,7 @@ class ApiServer:
         return [last, *rest] if last else rest
 
     def _write_kubeconfigs(self) -> None:
-        pair = self.authority.issue("admin", Subject(ADMIN.name, ("system:masters",)))
-        config = kubeconfig.document(self.url, self.authority.certificate_file, pair)
+        config = kubeconfig.document(self.url, self.authority.certificate_file, self.certificates.admin())
         try:
             kubeconfig.write(self.data.admin_kubeconfig, config)
             if self.options.kubeconfig is not None:
@@ -283,11 +271,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, socket.gaierror) or not isinstance(error, OSError) or error.errno is None:
         return str(getattr(error, "strerror", None) or error)
     return os.strerror(error.errno)
-
-
-def _host_addresses() -> list[str]:
-    import psutil
-
-    families = (socket.AF_INET, socket.AF_INET6)
-    found = [entry.address for entries in psutil.net_if_addrs().values() for entry in entries if entry.family in families]
-    return [address.partition("%")[0] for address in found]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.pki import CLIENT, SERVER, KeyPair, Subject
+from setpoint.apiserver.pki import Subject
 
 if TYPE_CHECKING:
     from setpoint.apiserver.pki import Authority
@@ -75,12 +75,6 @@ def user(name: str, *groups: str) -> UserInfo:
     return UserInfo(name, groups=(*groups, AUTHENTICATED))
 
 
-def node_serving(server: ApiServer, name: str) -> KeyPair:
-    """The certificate that a node of this machine serves its port with."""
-    subject = Subject(node_user(name), (NODES,), (name, "localhost", "127.0.0.1"), (SERVER, CLIENT))
-    return server.authority.issue(f"node-{name}", subject)
-
-
 def controllers_kubeconfigs(data: DataDir, authority: Authority, url: str) -> None:
     """Kubeconfigs of controller manager and scheduler for the server at `url`."""
     from setpoint.app import kubeconfig
@@ -97,4 +91,4 @@ def write_component_kubeconfigs(server: ApiServer) -> None:
         return
     for name in server.options.node_names:
         server.component_kubeconfig(name, Subject(node_user(name), (NODES,)))
-        node_serving(server, name)
+        server.certificates.node(name)

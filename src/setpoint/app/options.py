@@ -10,6 +10,8 @@ DEFAULT_PORT = 6443
 #: the minor of Kubernetes whose behaviour this is; kinds, versions and fields can be another's
 DEFAULT_MINOR = "1.36"
 SERVICE_RANGE = "10.96.0.0/16"
+#: its first address, as the `kubernetes` Service has it
+KUBERNETES_ADDRESS = "10.96.0.1"
 READY_SECONDS = 30.0
 """How long a part may take to be there."""
 _NODES_A_SECOND = 25

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setpoint.app import pids
+from setpoint.app import certificates, pids
 from setpoint.app.data_dir import DataDir
 from setpoint.app.options import Options, StartError
 from setpoint.kit import logs, processes, quick_imports
@@ -42,8 +42,10 @@ def foreground(options: Options, log_level: str) -> None:
 
             _run(lambda stop: run_split(options, log_level, started_at(), stop))
         else:
+            made = certificates.begin(options)
             from setpoint.app.single import run_single
 
+            made()
             _run(lambda stop: run_single(options, started_at(), stop))
     finally:
         pids.release(data.pid_file(place))

@@ -87,7 +87,7 @@ def start_nodes(tasks: Tasks, server: ApiServer, clock: Clock, templates: Mappin
         return []
     registered = []
     for name in options.node_names:
-        serving = identities.node_serving(server, name)
+        serving = server.certificates.node(name)
         ca, template = server.authority.certificate_file, templates[name]
         agent = parts.node_agent(options, name, serving, ca, server.url, client(name), clock, template=template)
         tasks.start(name, agent.run())

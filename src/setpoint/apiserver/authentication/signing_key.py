@@ -40,14 +40,18 @@ class SigningKey:
         write_private(self._public_file, public)
         write_private(self.file, private, sync=True)
 
+    def finish(self) -> None:
+        """Wait until it is there."""
+        if self._making is not None:
+            self._making.join()
+            self._making = None
+
     @cached_property
     def private(self) -> Any:
         """Cryptography's private key."""
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-        if self._making is not None:
-            self._making.join()
-            self._making = None
+        self.finish()
         return load_pem_private_key(self.file.read_bytes(), None)
 
     @cached_property
