@@ -177,18 +177,25 @@ class Bodies:
         settled: Mapping[str, Any],
     ) -> tuple[Object, list[str]]:
         """What a strategic merge patch made, perhaps with parts of `settled`, which is canonical. Raises 422."""
-        from setpoint.api.machinery.patch.restore import invalid_patch
+        from setpoint.api.machinery.patch import restore
 
         repeated = duplicates(body) if validation != decode.IGNORE else []
         try:
             empties = decode.holds_empty_list(body)
             node = self.node(resource, version)
-            decoded = decode.check(patched, node, validation=decode.WARN, empties=empties, settled=settled)
+            decoded = decode.check(
+                patched,
+                node,
+                validation=decode.WARN,
+                empties=empties,
+                settled=settled,
+                judge=lambda: restore.check(patched, patch or {}, node, settled),
+            )
         except decode.DecodeError as error:
-            raise invalid_patch(patch or {}, str(error)) from error
+            raise restore.invalid_patch(patch or {}, str(error)) from error
         complaints = repeated + decoded.warnings
         if complaints and validation == decode.STRICT:
-            raise invalid_patch(patch or {}, f"strict decoding error: {', '.join(complaints)}")
+            raise restore.invalid_patch(patch or {}, f"strict decoding error: {', '.join(complaints)}")
         obj = _complete(decoded.obj, resource.kind, api_version(resource, version))
         return obj, complaints if validation != decode.IGNORE else []
 

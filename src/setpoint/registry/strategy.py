@@ -75,6 +75,9 @@ class Strategy:
     validates_whole_on_update: ClassVar[bool] = False
     #: `validate_update` of Kubernetes' kind looks at what changed in the metadata, once more
     compares_metadata_on_update: ClassVar[bool] = True
+    #: updates through this endpoint leave what is in stored form in it, and change nothing inside of what they share with the
+    #: old object, but for the top of its metadata and status
+    gentle: ClassVar[bool] = False
     #: what is renewed through this endpoint again and again, without any other change
     heartbeat: ClassVar[Heartbeat | None] = None
     #: field selectors besides metadata.name and metadata.namespace; `fields` gives their values

@@ -178,15 +178,19 @@ def check(
     validation: str = WARN,
     empties: bool = False,
     settled: Mapping[str, Any] = canonical.NOTHING,
+    judge: Callable[[], None] | None = None,
 ) -> Decoded:
     """An object that a strategic merge patch or an apply has made, judged as if it had come as a body. Raises DecodeError.
 
     What it shares with `settled`, an object in canonical form, needs no judgement. Its fields have no order of their own:
-    Kubernetes sorts the complaints. A whole number may have been written with a point.
+    Kubernetes sorts the complaints. A whole number may have been written with a point. `judge` has the first word about what does
+    not fit, and may raise an error of its own.
     """
     try:
         return Decoded(_fitted(obj, node, empties=empties, settled=settled))
     except ValueError:
+        if judge is not None:
+            judge()
         found = _again(orjson.dumps(go_numbers(obj)), node, empties=empties)
     complaints = sorted(found.warnings)
     if complaints and validation == STRICT:

@@ -49,6 +49,9 @@ class NoAdmission:
     def concerned(self, operation: str, group_resource: str, subresource: str) -> bool:
         return False
 
+    def changes(self, operation: str, group_resource: str, subresource: str) -> bool:
+        return False
+
     async def admit(self, request: AdmissionRequest) -> None: ...
     async def validate(self, request: AdmissionRequest) -> None: ...
 

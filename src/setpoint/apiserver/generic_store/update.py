@@ -96,14 +96,22 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
     old = store.codec.decode(current)
     if change.renew is not None and (renewed := change.renew(old)) is not None:
         return await _renew(store, change, current, store.request(context, change.operation, renewed, old))
+    gentle = _is_gentle(store, change, context)
     # what hooks change in a patched object must not change `old` with it, which it is compared with
-    obj = await change.compute(store.codec.decode(current) if change.patch and not change.copies else old)
+    if not change.patch or change.copies:
+        start = old
+    elif gentle:
+        start = {name: dict(part) if type(part) is dict and name != "spec" else part for name, part in old.items()}
+    else:
+        start = store.codec.decode(current)
+    obj = await change.compute(start)
     _check_version(store, change, obj["metadata"], current)
     warnings = metadata.deduplicate_owners(obj)
     if change.own is not None:
         change.own(obj, old)
     request = store.request(context, change.operation, obj, old)
     request.shown = change.shown
+    request.stored_form = gentle and change.own is not None
     await store.admission.admit(request)
     return await _finish(store, change, current, request, obj, old, warnings)
 
@@ -133,7 +141,7 @@ async def _finish(
         raise store.invalid(change.name, errors)
     await store.admission.validate(request)
     warnings += strategy.warnings_on_update(context, obj, old)
-    store.finish(obj, strategy, old)
+    store.finish(obj, strategy, obj if request.stored_form else old)
     if deleting.finished(store, obj, old):
         outcome = await deleting.remove(store, context, current, obj)
     elif same(obj, old) and store.codec.is_current(current) and not store.store.outdated(current.key):
@@ -142,6 +150,13 @@ async def _finish(
         outcome = Outcome(await _write(store, context, obj, old, current))
     context.warnings += warnings
     return outcome
+
+
+def _is_gentle(store: GenericStore, change: Update, context: Context) -> bool:
+    """Whether neither the endpoint nor admission puts anything into an object that is not in stored form."""
+    if not change.strategy.gentle:
+        return False
+    return not store.admission.changes(change.operation, store.resource.group_resource, context.subresource)
 
 
 async def _renew(store: GenericStore, change: Update, current: Record, request: AdmissionRequest) -> Outcome:

@@ -106,12 +106,11 @@ def apply_patch(
     resource, version = (other, other.storage_version) if other is not None else (call.resource, call.version)
     body = call.request.body
     if media == STRATEGIC_PATCH:
-        from setpoint.api.machinery.patch import restore, strategic
+        from setpoint.api.machinery.patch import strategic
 
         node = call.bodies.node(resource, version)
         merged = strategic.apply(current, patch, node)
         settled = current if other is None and call.store.codec.is_stored(version) else {}
-        restore.check(merged, patch or {}, node, settled)
         return call.bodies.restored(merged, patch, body, resource, version, options.validation, settled)
     if media == JSON_PATCH:
         from setpoint.api.machinery.patch import json_patch

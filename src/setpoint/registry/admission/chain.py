@@ -6,7 +6,7 @@ Each step says which writes concern it, so that a write passes only those; the a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
 
@@ -26,6 +26,9 @@ class Step(Protocol):
 class BaseStep:
     """A step that lets pass; real ones override what they need."""
 
+    #: `admit` may change the object
+    changes: ClassVar[bool] = True
+
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
         return True
 
@@ -41,6 +44,7 @@ class _Way(Struct, frozen=True):
 
     admit: Phase
     validate: Phase
+    changes: bool
 
 
 class Chain:
@@ -66,6 +70,10 @@ class Chain:
         way = self._way_of((operation, group_resource, subresource))
         return bool(way.admit.steps or way.validate.steps)
 
+    def changes(self, operation: str, group_resource: str, subresource: str) -> bool:
+        """Whether any step may change what is written."""
+        return self._way_of((operation, group_resource, subresource)).changes
+
     def changed(self) -> None:
         """A step concerns itself with other writes than before."""
         self._ways.clear()
@@ -77,9 +85,11 @@ class Chain:
         found = self._ways.get(key)
         if found is None:
             concerned = [(name, step) for name, step in self._steps if step.concerns(*key)]
+            admitting = [*_with(concerned, "admit")]
             found = self._ways[key] = _Way(
-                Phase("admit", key[0], [(name, step.admit) for name, step in _with(concerned, "admit")]),
+                Phase("admit", key[0], [(name, step.admit) for name, step in admitting]),
                 Phase("validate", key[0], [(name, step.validate) for name, step in _with(concerned, "validate")]),
+                any(getattr(step, "changes", True) for _, step in admitting),
             )
         return found
 

@@ -5,6 +5,8 @@ Source: apiserver `admission/plugin/namespace/lifecycle`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from setpoint.api.machinery.status import not_found
 from setpoint.registry.admission.chain import BaseStep, refuse
 from setpoint.registry.admission.reader import Reader
@@ -15,6 +17,8 @@ IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
 
 class NamespaceLifecycle(BaseStep):
     """Checks the namespace of every write."""
+
+    changes: ClassVar[bool] = False
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -44,6 +44,8 @@ class AdmissionRequest(Struct):
     generated_name: bool = False
     #: the object is as it will be stored
     validating: bool = False
+    #: it is in stored form already, and no step will change that
+    stored_form: bool = False
     #: a mutating step changed the object, so that those before it should see it once more
     reinvoke: bool = False
     #: this is that second pass
@@ -57,10 +59,11 @@ class AdmissionRequest(Struct):
 class Admission(Protocol):
     """Raises StatusError to refuse. `admit` may change the object, `validate` sees it as it will be stored.
 
-    `concerned` tells whether anyone looks at a kind of write at all.
+    `concerned` tells whether anyone looks at a kind of write at all, `changes` whether anyone may change what is written.
     """
 
     def concerned(self, operation: str, group_resource: str, subresource: str) -> bool: ...
+    def changes(self, operation: str, group_resource: str, subresource: str) -> bool: ...
 
     async def admit(self, request: AdmissionRequest) -> None: ...
     async def validate(self, request: AdmissionRequest) -> None: ...

@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.registry.pod.validation.annotations import DELETION_COST
+from msgspec.structs import replace
+
+from setpoint.registry.pod.validation.affinity import validate_affinity
+from setpoint.registry.pod.validation.annotations import DELETION_COST, validate_annotations
 from setpoint.registry.pod.validation.options import Options
+from setpoint.registry.pod.validation.topology import validate_spread
 
 _NEW_TEMPLATE = Options()
 
@@ -31,12 +35,6 @@ def template_options(old: Mapping[str, Any] | None) -> Options:
 
 def _loosened(options: Options, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Options:
     """Checks the old object by the strict rules; where it fails, so may the new one."""
-    from msgspec.structs import replace
-
-    from setpoint.registry.pod.validation.affinity import validate_affinity
-    from setpoint.registry.pod.validation.annotations import validate_annotations
-    from setpoint.registry.pod.validation.topology import validate_spread
-
     changes: dict[str, Any] = {}
     annotations = metadata.get("annotations") or {}
     if DELETION_COST in annotations and validate_annotations("", {DELETION_COST: annotations[DELETION_COST]}, spec, options):

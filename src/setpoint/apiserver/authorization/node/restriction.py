@@ -6,7 +6,7 @@ The authoriser lets agents write to collections; this looks at what they write. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from setpoint.api.machinery.status import not_found
 from setpoint.apiserver.authorization.decision import Door
@@ -45,6 +45,8 @@ _WATCHED = frozenset(
 
 class NodeRestriction(BaseStep):
     """Looks at agents' writes; those of others pass."""
+
+    changes: ClassVar[bool] = False
 
     def __init__(self, reader: Reader, door: Door) -> None:
         self._reader = reader
