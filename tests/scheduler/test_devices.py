@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -156,14 +157,23 @@ def test_constraints(devices: Rig, constraint: dict[str, Any], expected: list[st
     assert given(devices) == [expected]
 
 
-def test_only_the_newest_whole_generation_of_a_pool_counts(devices: Rig) -> None:
+def test_only_the_newest_generation_of_a_pool_counts_and_only_a_whole_one_where_all_are_asked_for(devices: Rig) -> None:
     published(devices, "n1", device("old"))
     published(devices, "n1", device("new"), generation=2, count=2)
-    claim(devices, "x", request())
+    claim(devices, "x", request(count=2))
     assert reason(devices).startswith("2 cannot allocate all claims.")
-    claim(devices, "x", request(allocationMode="All"))
-    with pytest.raises(CycleError, match=r"asks for all devices, but resource pool d\.example\.com/n1 is currently incomplete"):
-        devices.no_fit(user())
+    claim(devices, "x", request())
+    assert given(devices) == [["new"]]
+    claim(devices, "y", request(allocationMode="All"))
+    message = "claim d/y, request r: asks for all devices, but resource pool d.example.com/n1 is currently being updated"
+    with pytest.raises(CycleError, match=re.escape(message)):
+        devices.no_fit(user("y"))
+
+
+def test_pools_with_two_devices_of_a_name_are_invalid(devices: Rig) -> None:
+    published(devices, "n1", device("a"), device("a"))
+    claim(devices, "x", request())
+    assert reason(devices).startswith("1 cannot allocate all claims, 1 invalid resource pools were encountered.")
 
 
 def test_an_allocated_claim_keeps_the_pod_on_its_node_and_its_devices(devices: Rig) -> None:

@@ -37,6 +37,10 @@ class AllocationError(Exception):
     """Nobody can say whether the devices would do: an expression fails, or a pool is not known whole."""
 
 
+class NodeFails(AllocationError):
+    """The same, but of this node alone."""
+
+
 class Wish(Struct, frozen=True):
     """One way to serve a request; `name` is as results have it."""
 
@@ -91,6 +95,8 @@ class Allocator:
         """What each claim gets, None if they cannot all be served. Raises AllocationError."""
         for found in self._claims(claims):
             return found
+        if not all(pool.valid for pool in self._pools):
+            raise NodeFails("invalid resource pools were encountered")
         return None
 
     def _claims(self, claims: Sequence[ResourceClaim]) -> Iterator[list[Gives]]:
@@ -115,10 +121,11 @@ class Allocator:
         if wish.count:
             yield from self._some(claim, wish, before, [*self._offers(claim, wish)], wish.count)
             return
-        if incomplete := next((pool for pool in self._pools if not pool.complete), None):
-            meta = claim.metadata
-            where = f"claim {meta.namespace}/{meta.name}, request {wish.name}"
-            raise AllocationError(f"{where}: asks for all devices, but resource pool {_name(incomplete)} is currently incomplete")
+        for pool in self._pools:
+            if problem := "being updated" if not pool.complete else "" if pool.valid else "invalid":
+                meta, where = claim.metadata, f"{pool.driver}/{pool.name}"
+                asked = f"claim {meta.namespace}/{meta.name}, request {wish.name}: asks for all devices"
+                raise AllocationError(f"{asked}, but resource pool {where} is currently {problem}")
         offers = [*self._offers(claim, wish)]
         if offers:
             yield from self._some(claim, wish, before, offers, len(offers))
@@ -132,7 +139,7 @@ class Allocator:
                 return
             self._steps += 1
             if self._steps > MOST_STEPS:
-                raise AllocationError("timed out trying to allocate devices")
+                raise NodeFails("timed out trying to allocate devices")
             used = not wish.admin and (offer.key in self._taken or offer.key in self._given)
             gives = [*before, Given(wish, offer)]
             if used or len(gives) > MOST_DEVICES or not all(_holds(each, gives) for each in claim.spec.devices.constraints):
@@ -145,7 +152,7 @@ class Allocator:
 
     def _offers(self, claim: ResourceClaim, wish: Wish) -> Iterator[Offer]:
         for pool in self._pools:
-            if not pool.complete:
+            if not pool.valid:
                 continue
             for offer in pool.offers:
                 key = (claim.metadata.uid, wish.name, offer.key)
@@ -154,10 +161,6 @@ class Allocator:
                     known = self._suits[key] = _suits(claim, wish, offer)
                 if known:
                     yield offer
-
-
-def _name(pool: Pool) -> str:
-    return f"{pool.driver}/{pool.name}"
 
 
 def _suits(claim: ResourceClaim, wish: Wish, offer: Offer) -> bool:

@@ -27,11 +27,12 @@ class Offer(Struct, frozen=True):
 
 
 class Pool(Struct, frozen=True):
-    """What of a pool a node can use."""
+    """What of a pool a node can use; it is not `valid` when two devices have the same name."""
 
     driver: str
     name: str
     complete: bool
+    valid: bool
     offers: Sequence[Offer]
 
 
@@ -46,7 +47,9 @@ def pools_for(node: Node, slices: Iterable[ResourceSlice]) -> list[Pool]:
         current = [each for each in members if each.spec.pool.generation == newest]
         offers = [offer for each in current for offer in _offers(each, node)]
         if offers:
-            pools.append(Pool(driver, name, len(current) == current[0].spec.pool.resource_slice_count, offers))
+            names = [device.name for each in current for device in each.spec.devices]
+            complete = len(current) == current[0].spec.pool.resource_slice_count
+            pools.append(Pool(driver, name, complete, len({*names}) == len(names), offers))
     return pools
 
 

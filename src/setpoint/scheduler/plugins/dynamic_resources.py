@@ -16,7 +16,7 @@ from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES, DeviceRequest, ResourceClaim
 from setpoint.client.node_selectors import term_matches
 from setpoint.client.transport import TransportError
-from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives
+from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails
 from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_reserved
 from setpoint.scheduler.devices.pools import DeviceKey, pools_for
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
@@ -127,6 +127,8 @@ class DynamicResources:
             try:
                 allocator = Allocator(pools_for(node.known, self._slices.list()), found.taken, self._classes.get)
                 gives = allocator.allocate(found.new)
+            except NodeFails as error:
+                return unresolvable(str(error))
             except AllocationError as error:
                 return failed(str(error))
             if gives is None:
