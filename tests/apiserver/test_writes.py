@@ -95,6 +95,10 @@ async def test_b14_generation_counts_what_a_controller_must_act_on(api: Any) -> 
     assert await generation({"status": {"replicas": 3}}, f"{DEPLOYMENTS}/d/status") == 2
     assert await generation({"metadata": {"annotations": {"a": "1"}}}) == 3
     assert "generation" not in (await api(f"POST {CONFIGMAPS}", config_map({"k": "v"})))["metadata"]
+    drivers = "/apis/storage.k8s.io/v1/csidrivers"  # begin to count with the first change
+    assert "generation" not in (await api(f"POST {drivers}", {"metadata": {"name": "d"}, "spec": {}}))["metadata"]
+    assert await generation({"spec": {"podInfoOnMount": True}}, f"{drivers}/d") == 1
+    assert (await api(f"POST {drivers}", {"metadata": {"name": "e", "generation": 7}, "spec": {}}))["metadata"]["generation"] == 7
     assert "generation" not in (await api.merge(f"{CONFIGMAPS}/m", {"data": {"k": "w"}}))["metadata"]
 
 

@@ -69,6 +69,8 @@ class Strategy:
     delete_returns_object: ClassVar[bool] = False
     #: the server keeps metadata.generation; `generation_changed` says when it rises
     has_generation: ClassVar[bool] = False
+    #: metadata.generation is 1 from the start; else a creator's own is kept, and the first change begins to count
+    generation_from_start: ClassVar[bool] = True
     #: paths that a write through this endpoint cannot change; field ownership leaves them out (`resetFields`)
     reset_fields: tuple[tuple[str, ...], ...] = ()
     #: `validate_update` of Kubernetes' kind checks the whole new object, metadata too, once more (causes repeat accordingly)

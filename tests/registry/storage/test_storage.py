@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.registry.builders import complaints, context, created
+from tests.registry.builders import complaints, context
 
 from setpoint.registry.storage.csi_driver import CSIDriverStrategy
 from setpoint.registry.storage.csi_node import CSINodeStrategy
@@ -22,11 +22,6 @@ def node(**driver: Any) -> Json:
 def test_only_the_number_of_volumes_changes_in_place() -> None:
     assert complaints(CSINodeStrategy(), node(allocatable={"count": 2}), node(allocatable={"count": 1})) == []
     assert complaints(CSINodeStrategy(), node(topologyKeys=["a"]), node())
-
-
-def test_the_generation_of_a_driver_begins_with_its_first_change() -> None:
-    obj = {"metadata": {"name": "d", "generation": 1}, "spec": {}}
-    assert "generation" not in created(CSIDriverStrategy(), obj)["metadata"]
 
 
 def test_tokens_without_a_place_are_warned_of() -> None:

@@ -73,7 +73,7 @@ async def _create(
     request.generated_name = generated
     await store.admission.admit(request)
     metadata.deduplicate_owners(obj)
-    if strategy.has_generation:
+    if strategy.has_generation and strategy.generation_from_start:
         meta["generation"] = 1
     strategy.prepare_for_create(context, obj)
     if errors := _validate(store, context, obj):

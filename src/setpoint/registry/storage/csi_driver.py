@@ -30,6 +30,7 @@ class CSIDriverStrategy(Strategy):
     delete_returns_object: ClassVar[bool] = True
     allow_unconditional_update = False
     has_generation: ClassVar[bool] = True
+    generation_from_start: ClassVar[bool] = False
     validates_whole_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
@@ -40,9 +41,6 @@ class CSIDriverStrategy(Strategy):
         fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType")
         if not spec.get("volumeLifecycleModes"):
             spec["volumeLifecycleModes"] = ["Persistent"]
-
-    def prepare_for_create(self, context: Context, obj: Object) -> None:
-        obj["metadata"].pop("generation", None)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
