@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.registry.builders import complaints, context
 
+from setpoint.registry.scheduling.priority_class import PriorityClassStrategy
 from setpoint.registry.storage.csi_driver import CSIDriverStrategy
 from setpoint.registry.storage.csi_node import CSINodeStrategy
 from setpoint.registry.storage.csi_storage_capacity import CSIStorageCapacityStrategy
@@ -40,6 +41,13 @@ def test_old_labels_of_nodes_are_warned_of() -> None:
 def test_parameters_of_no_size_beyond_the_limit() -> None:
     obj = {"metadata": {"name": "c"}, "provisioner": "p", "parameters": {"a": "x" * (256 * 1024)}}
     assert complaints(StorageClassStrategy(), obj) == ["parameters: Too long: may not be more than 262144 bytes"]
+
+
+def test_words_left_empty_in_classes() -> None:
+    stored = {"metadata": {"name": "c"}, "provisioner": "p", "reclaimPolicy": "", "volumeBindingMode": "Immediate"}
+    assert complaints(StorageClassStrategy(), stored) == []
+    ranked = {"metadata": {"name": "c"}, "value": 1, "preemptionPolicy": ""}
+    assert complaints(PriorityClassStrategy(), ranked) == ["preemptionPolicy: Required value"]
 
 
 def test_what_went_wrong_with_an_attachment() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from setpoint.api.machinery.status import FieldError, forbidden, not_supported
+from setpoint.api.machinery.status import FieldError, forbidden, not_supported, required
 from setpoint.registry.fields import Errors, immutable
 from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
@@ -50,7 +50,9 @@ class PriorityClassStrategy(Strategy):
         elif value > _HIGHEST:
             errors.append(forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST}"))
         policy = obj.get("preemptionPolicy")
-        if policy is not None and policy not in _POLICIES:
+        if policy == "":
+            errors.append(required("preemptionPolicy"))
+        elif policy is not None and policy not in _POLICIES:
             errors.append(not_supported("preemptionPolicy", policy, _POLICIES))
         return errors
 

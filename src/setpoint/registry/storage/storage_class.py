@@ -34,7 +34,7 @@ class StorageClassStrategy(Strategy):
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         errors = provisioner("provisioner", obj.get("provisioner", ""))
         errors += parameters("parameters", obj.get("parameters") or {})
-        errors += one_of("reclaimPolicy", obj.get("reclaimPolicy"), _POLICIES)
+        errors += one_of("reclaimPolicy", obj.get("reclaimPolicy") or None, _POLICIES)  # an empty one passes
         errors += one_of("volumeBindingMode", obj.get("volumeBindingMode"), _MODES)
         return errors + _topologies("allowedTopologies", obj.get("allowedTopologies") or ())
 
