@@ -170,6 +170,21 @@ def test_only_the_newest_generation_of_a_pool_counts_and_only_a_whole_one_where_
         devices.no_fit(user("y"))
 
 
+def test_parts_of_a_device_share_its_counters(devices: Rig) -> None:
+    def part(name: str, memory: str) -> dict[str, Any]:
+        return {**device(name), "consumesCounters": [{"counterSet": "whole", "counters": {"memory": {"value": memory}}}]}
+
+    published(devices, "n1", part("large", "3Gi"), part("half", "2Gi"), part("other", "2Gi"), part("small", "1Gi"), count=2)
+    shared = [{"name": "whole", "counters": {"memory": {"value": "4Gi"}}}]
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 2}
+    spec = {"driver": DRIVER, "pool": pool, "nodeName": "n1", "sharedCounters": shared}
+    devices.collections.put(RESOURCESLICES, {"metadata": {"name": "counters"}, "spec": spec})
+    claim(devices, "x", request(count=2))
+    assert given(devices, "x") == [["large", "small"]]
+    claim(devices, "y", request())
+    assert reason(devices, "y").startswith("2 cannot allocate all claims.")
+
+
 def test_pools_with_two_devices_of_a_name_are_invalid(devices: Rig) -> None:
     published(devices, "n1", device("a"), device("a"))
     claim(devices, "x", request())

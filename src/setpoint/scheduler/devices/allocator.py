@@ -2,7 +2,7 @@
 
 Requests are served in their order, devices tried in theirs, and the search goes back when a later request finds nothing. Of a
 request's alternatives (`firstAvailable`) the first is taken with which all can be served.
-Not served: devices that share counters or are shared by capacity (they are passed over).
+Not served: devices that are shared by capacity (they are passed over).
 Source: `k8s.io/dynamic-resource-allocation/structured`.
 """
 
@@ -140,7 +140,7 @@ class Allocator:
             self._steps += 1
             if self._steps > MOST_STEPS:
                 raise NodeFails("timed out trying to allocate devices")
-            used = not wish.admin and (offer.key in self._taken or offer.key in self._given)
+            used = not wish.admin and self._is_used(offer)
             gives = [*before, Given(wish, offer)]
             if used or len(gives) > MOST_DEVICES or not all(_holds(each, gives) for each in claim.spec.devices.constraints):
                 continue
@@ -149,6 +149,16 @@ class Allocator:
             yield from self._some(claim, wish, gives, offers[index + 1 :], count - 1)
             if not wish.admin:
                 self._given.discard(offer.key)
+
+    def _is_used(self, offer: Offer) -> bool:
+        """It, or what it shares with other devices."""
+        key = offer.key
+        if key in self._taken or key in self._given:
+            return True
+        if not offer.device.consumes_counters:
+            return False
+        pool = next(each for each in self._pools if (each.driver, each.name) == key[:2])
+        return not pool.has_left(key, (*self._taken, *self._given))
 
     def _offers(self, claim: ResourceClaim, wish: Wish) -> Iterator[Offer]:
         for pool in self._pools:
@@ -165,7 +175,7 @@ class Allocator:
 
 def _suits(claim: ResourceClaim, wish: Wish, offer: Offer) -> bool:
     device = offer.device
-    if device.consumes_counters or device.allow_multiple_allocations:
+    if device.allow_multiple_allocations:
         return False
     if any(not _tolerated(taint, wish.tolerations) for taint in device.taints if taint.effect in ("NoSchedule", "NoExecute")):
         return False

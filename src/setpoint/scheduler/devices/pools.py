@@ -6,15 +6,17 @@ Source: `k8s.io/dynamic-resource-allocation/structured`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from setpoint.api.machinery.quantity import parse
 from setpoint.api.types.core_v1 import Node, NodeSelector
-from setpoint.api.types.resource_v1 import Device, ResourceSlice
+from setpoint.api.types.resource_v1 import Counter, Device, ResourceSlice
 from setpoint.client.node_selectors import term_matches
 
 DeviceKey = tuple[str, str, str]  # driver, pool, device
+CounterName = tuple[str, str]  # set, counter
 
 
 class Offer(Struct, frozen=True):
@@ -34,6 +36,17 @@ class Pool(Struct, frozen=True):
     complete: bool
     valid: bool
     offers: Sequence[Offer]
+    counters: Mapping[CounterName, int] = {}
+    consuming: Mapping[DeviceKey, Mapping[CounterName, int]] = {}
+
+    def has_left(self, key: DeviceKey, others: Iterable[DeviceKey]) -> bool:
+        """Whether the shared counters suffice for one more device besides `others` (KEP-4815)."""
+        needed = dict(self.consuming[key])
+        for other in others:
+            for name, amount in self.consuming.get(other, {}).items():
+                if name in needed:
+                    needed[name] += amount
+        return self.complete and all(amount <= self.counters.get(name, -1) for name, amount in needed.items())
 
 
 def pools_for(node: Node, slices: Iterable[ResourceSlice]) -> list[Pool]:
@@ -47,10 +60,34 @@ def pools_for(node: Node, slices: Iterable[ResourceSlice]) -> list[Pool]:
         current = [each for each in members if each.spec.pool.generation == newest]
         offers = [offer for each in current for offer in _offers(each, node)]
         if offers:
+            counters = {
+                (each.name, counter): _nanos(value)
+                for one in current
+                for each in one.spec.shared_counters
+                for counter, value in each.counters.items()
+            }
             names = [device.name for each in current for device in each.spec.devices]
             complete = len(current) == current[0].spec.pool.resource_slice_count
-            pools.append(Pool(driver, name, complete, len({*names}) == len(names), offers))
+            pools.append(Pool(driver, name, complete, len({*names}) == len(names), offers, counters, _consuming(current)))
     return pools
+
+
+def _consuming(slices: Sequence[ResourceSlice]) -> dict[DeviceKey, dict[CounterName, int]]:
+    """What of the pool's shared counters its devices take, wherever they are."""
+    return {
+        (each.spec.driver, each.spec.pool.name, device.name): {
+            (taken.counter_set, counter): _nanos(value)
+            for taken in device.consumes_counters
+            for counter, value in taken.counters.items()
+        }
+        for each in slices
+        for device in each.spec.devices
+        if device.consumes_counters
+    }
+
+
+def _nanos(counter: Counter) -> int:
+    return parse(counter.value).nanos
 
 
 def _offers(published: ResourceSlice, node: Node) -> Iterable[Offer]:
