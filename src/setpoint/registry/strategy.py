@@ -112,6 +112,10 @@ class Strategy:
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
         return []
 
+    def stands_for(self, obj: Object) -> bytes:
+        """What tells the spec of a new object from those that do not look the same in stored form; empty: nothing does."""
+        return b""
+
     def canonicalise(self, obj: Object) -> None:
         """Bring what was accepted into the form that is stored (after validation)."""
 

@@ -317,7 +317,7 @@ class Index:
             return self._list_across(prefix, revision, start, limit)
         collection = self._collections.get(collection_of(prefix))
         as_of = revision or self.revision
-        if collection is None:
+        if collection is None or (as_of == self.revision and not collection.live):
             return Page([], as_of)
         if revision and revision != self.revision:
             records, remaining = collection.page_at(revision, prefix, start, limit)

@@ -25,6 +25,7 @@ from setpoint.storage.protocol import Record, Store
 #: turns the object now stored (None: there is none) into the one to store
 Change = Callable[[Object | None], Awaitable[Object]]
 
+_SPECS = 256
 _OTHER_SERVERS = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -75,6 +76,8 @@ class GenericStore:
         self._error_group = resource.stored_api_version.rpartition("/")[0] if resource.stored_api_version else resource.group
         #: whether finalizers must be known words or qualified names, which the apiservers of other scope do not ask for
         self.checks_finalizer_words = not resource.extra.get("custom") and resource.group not in _OTHER_SERVERS
+        #: what the specs of new objects that are in stored form as they come stand for
+        self._in_stored_form: set[bytes] = set()
         self._second = 0
         self._stamp = ""
 
@@ -109,8 +112,22 @@ class GenericStore:
         what it shares with `old`.
         """
         strategy.canonicalise(obj)
-        if strategy is not self.strategy or not self._plain:
+        if strategy is self.strategy and self._plain:
+            return
+        text = b"" if old else strategy.stands_for(obj)
+        if not text:
             self.canonical(obj, old)
+        elif text in self._in_stored_form:
+            self.canonical(obj, {"spec": obj["spec"]})
+        else:
+            self.canonical(obj)
+            if strategy.stands_for(obj) == text:
+                self._remember(text)
+
+    def _remember(self, text: bytes) -> None:
+        if len(self._in_stored_form) >= _SPECS:
+            self._in_stored_form.clear()
+        self._in_stored_form.add(text)
 
     def canonical(self, obj: Object, settled: Mapping[str, Any] = NOTHING) -> Object:
         """A stored object as its Go struct writes it; changed in place, but for what it shares with `settled`."""

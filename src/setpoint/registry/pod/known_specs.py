@@ -26,7 +26,7 @@ class KnownSpecs:
         self._texts: set[bytes] = set()
 
     def text_of(self, pod: Mapping[str, Any]) -> bytes:
-        """What the pod's spec is remembered by; empty where a look at it depends on more."""
+        """What the pod's spec is remembered by; empty where a look at it depends on more, or it is too large."""
         spec = pod.get("spec") or {}
         if pod["metadata"].get("annotations"):
             return b""
@@ -37,6 +37,8 @@ class KnownSpecs:
             if not name and _TOKEN_VOLUME(volume.get("name") or ""):
                 name = volume["name"].encode()
         text: bytes = orjson.dumps(spec)
+        if len(text) > _LARGEST:
+            return b""
         return text.replace(name, _ANY) if name else text
 
     def __contains__(self, text: bytes) -> bool:
@@ -44,7 +46,7 @@ class KnownSpecs:
 
     def add(self, text: bytes) -> None:
         """Remember a spec, if not for ever."""
-        if not text or len(text) > _LARGEST:
+        if not text:
             return
         if len(self._texts) >= _KEPT:
             self._texts.clear()

@@ -76,6 +76,9 @@ class PodStrategy(Strategy):
             _GOOD.add(text)
         return errors
 
+    def stands_for(self, obj: Object) -> bytes:
+        return _GOOD.text_of(obj)
+
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         warnings, text = name_warning(obj["metadata"].get("name", "")), _UNREMARKABLE.text_of(obj)
         if text in _UNREMARKABLE:
