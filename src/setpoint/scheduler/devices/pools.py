@@ -49,27 +49,43 @@ class Pool(Struct, frozen=True):
         return self.complete and all(amount <= self.counters.get(name, -1) for name, amount in needed.items())
 
 
-def pools_for(node: Node, slices: Iterable[ResourceSlice]) -> list[Pool]:
-    """Sorted by driver and name."""
-    grouped: dict[tuple[str, str], list[ResourceSlice]] = {}
-    for each in sorted(slices, key=lambda each: each.metadata.name):
-        grouped.setdefault((each.spec.driver, each.spec.pool.name), []).append(each)
-    pools = []
-    for (driver, name), members in sorted(grouped.items()):
-        newest = max(each.spec.pool.generation for each in members)
-        current = [each for each in members if each.spec.pool.generation == newest]
-        offers = [offer for each in current for offer in _offers(each, node)]
-        if offers:
-            counters = {
-                (each.name, counter): _nanos(value)
-                for one in current
-                for each in one.spec.shared_counters
-                for counter, value in each.counters.items()
-            }
-            names = [device.name for each in current for device in each.spec.devices]
-            complete = len(current) == current[0].spec.pool.resource_slice_count
-            pools.append(Pool(driver, name, complete, len({*names}) == len(names), offers, counters, _consuming(current)))
-    return pools
+class Published:
+    """All pools, sorted by driver and name; most of them are one node's own."""
+
+    def __init__(self, slices: Iterable[ResourceSlice]) -> None:
+        grouped: dict[tuple[str, str], list[ResourceSlice]] = {}
+        for each in sorted(slices, key=lambda each: each.metadata.name):
+            grouped.setdefault((each.spec.driver, each.spec.pool.name), []).append(each)
+        self._local: dict[str, list[Sequence[ResourceSlice]]] = {}
+        self._others: list[Sequence[ResourceSlice]] = []
+        for _, members in sorted(grouped.items()):
+            newest = max(each.spec.pool.generation for each in members)
+            current = [each for each in members if each.spec.pool.generation == newest]
+            owners = {each.spec.node_name for each in current}
+            owner = owners.pop() if len(owners) == 1 else None
+            (self._local.setdefault(owner, []) if owner else self._others).append(current)
+
+    def pools_for(self, node: Node) -> list[Pool]:
+        """What the node can use; sorted by driver and name."""
+        candidates = [*self._local.get(node.metadata.name, ()), *self._others]
+        pools = [pool for pool in (_pool(current, node) for current in candidates) if pool.offers]
+        return sorted(pools, key=lambda pool: (pool.driver, pool.name))
+
+
+def _pool(current: Sequence[ResourceSlice], node: Node) -> Pool:
+    spec = current[0].spec
+    offers = [offer for each in current for offer in _offers(each, node)]
+    if not offers:
+        return Pool(spec.driver, spec.pool.name, complete=True, valid=True, offers=())
+    counters = {
+        (each.name, counter): _nanos(value)
+        for one in current
+        for each in one.spec.shared_counters
+        for counter, value in each.counters.items()
+    }
+    names = [device.name for each in current for device in each.spec.devices]
+    complete, valid = len(current) == spec.pool.resource_slice_count, len({*names}) == len(names)
+    return Pool(spec.driver, spec.pool.name, complete, valid, offers, counters, _consuming(current))
 
 
 def _consuming(slices: Sequence[ResourceSlice]) -> dict[DeviceKey, dict[CounterName, int]]:

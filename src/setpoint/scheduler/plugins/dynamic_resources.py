@@ -18,7 +18,7 @@ from setpoint.client.node_selectors import term_matches
 from setpoint.client.transport import TransportError
 from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails
 from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_reserved
-from setpoint.scheduler.devices.pools import DeviceKey, pools_for
+from setpoint.scheduler.devices.pools import DeviceKey, Published
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims, default_normalize
 from setpoint.scheduler.plugin_config import DynamicResourcesArgs
@@ -30,12 +30,16 @@ NOT_ALL = unresolvable("cannot allocate all claims")
 ELSEWHERE = unresolvable("resourceclaim not available on the node")
 
 
+NOTHING_PUBLISHED = Published(())
+
+
 class PodClaims(Struct):
     """The pod's claims; which of them are to be allocated, and what each node would give them."""
 
     all: Sequence[ResourceClaim] = ()
     new: Sequence[ResourceClaim] = ()
     taken: frozenset[DeviceKey] = frozenset()
+    published: Published = NOTHING_PUBLISHED
     gives: dict[str, Sequence[Gives]] = field(default_factory=dict)
 
 
@@ -98,7 +102,10 @@ class DynamicResources:
             for request in claim.spec.devices.requests or ():
                 if missing := self._missing_class(request):
                     return None, unresolvable(missing)
-        state.write(PodClaims(claims, new, self._taken() if new else frozenset()))
+        if new:
+            state.write(PodClaims(claims, new, self._taken(), Published(self._slices.list())))
+        else:
+            state.write(PodClaims(claims))
         return None, None
 
     def _missing_class(self, request: DeviceRequest) -> str:
@@ -125,7 +132,7 @@ class DynamicResources:
         found = state.read(PodClaims)
         if found.new:
             try:
-                allocator = Allocator(pools_for(node.known, self._slices.list()), found.taken, self._classes.get)
+                allocator = Allocator(found.published.pools_for(node.known), found.taken, self._classes.get)
                 gives = allocator.allocate(found.new)
             except NodeFails as error:
                 return unresolvable(str(error))
