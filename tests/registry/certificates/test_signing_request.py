@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
 from tests.apiserver.conftest import Api
 from tests.registry.builders import complaints, context
 
 from setpoint.registry.certificates import der
-from setpoint.registry.certificates.pem import certificate_complaints, request_complaints
+from setpoint.registry.certificates.pem import certificate_complaints, request_complaints, request_organizations
 from setpoint.registry.certificates.signing_request import (
     SigningRequestApprovalStrategy,
     SigningRequestStatusStrategy,
@@ -146,3 +146,16 @@ def test_a_request_with_an_unknown_curve_is_refused() -> None:
     body[place] = 0x63
     pem = "\n".join([content[0], base64.b64encode(body).decode(), content[-2], ""])
     assert request_complaints(base64.b64encode(pem.encode()).decode())
+
+
+def test_a_request_whose_subject_is_no_text_is_refused() -> None:
+    key = ed25519.Ed25519PrivateKey.generate()
+    name = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, "BBBB")])
+    built = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, None)
+    whole, signed = built.public_bytes(serialization.Encoding.DER), built.tbs_certrequest_bytes
+    spoilt = signed.replace(b"BBBB", b"\xff\xfe\xfd\xfc")
+    content = base64.b64encode(whole.replace(signed, spoilt).replace(built.signature, key.sign(spoilt))).decode()
+    pem = f"-----BEGIN CERTIFICATE REQUEST-----\n{content}\n-----END CERTIFICATE REQUEST-----\n"
+    encoded = base64.b64encode(pem.encode()).decode()
+    assert request_complaints(encoded)
+    assert request_organizations(encoded) == []

@@ -42,9 +42,11 @@ def _request(encoded: str) -> x509.CertificateSigningRequest:
     from cryptography import x509
 
     try:
-        return x509.load_pem_x509_csr(match.group(0) + b"\n")
+        request = x509.load_pem_x509_csr(match.group(0) + b"\n")
+        _ = request.subject  # is read only when it is asked for
     except ValueError as error:
         raise Unreadable(der.complaint(_content(match.group(2)), "certificateRequest") or str(error)) from error
+    return request
 
 
 def _content(body: bytes) -> bytes:
