@@ -98,6 +98,7 @@ LONG: dict[str, list[Step]] = {
     "taken back from another manager": [by("other", renew()), renew(AGAIN)],
     "metadata too": [(f"PATCH {LEASE}", {"metadata": {"labels": {"a": "b"}}, "spec": {"renewTime": LATER}}, MERGED)],
     "a name twice": [(f"PATCH {LEASE}", b'{"spec":{"renewTime":"x","renewTime":"%s"}}' % LATER.encode(), MERGED)],
+    "a name twice, once with a blank": [(f"PATCH {LEASE}", b'{"spec" :{},"spec":{"renewTime":"%s"}}' % LATER.encode(), MERGED)],
     "no object": [(f"PATCH {LEASE}", [], MERGED)],
     "a spec that is none": [(f"PATCH {LEASE}", {"spec": None}, MERGED)],
     "of a node in another order": [report(types=("Ready", "DiskPressure"))],

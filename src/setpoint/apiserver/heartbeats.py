@@ -21,6 +21,7 @@ from setpoint.registry.strategy import Heartbeat, Object, Strategy
 #: makes the changed object, which shares with the one that it gets what stays; None: it takes the long way
 Renew = Callable[[Object], Object | None]
 _Pair = tuple[Object, Mapping[str, Any], Path]
+_BLANKS = b" \t\r\n"
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z").fullmatch
 _MICRO_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z").fullmatch
 
@@ -30,8 +31,8 @@ def renewal(call: Call, strategy: Strategy, patch: Any, manager: str, *, strateg
     rule = strategy.heartbeat
     if rule is None or (rule.key and not strategic) or not call.store.codec.is_stored(call.version):
         return None
-    if not isinstance(patch, dict) or call.request.body.count(b'":') != _names(patch):  # a name stands twice, or there are blanks
-        return None
+    if not isinstance(patch, dict) or call.request.body.translate(None, _BLANKS).count(b'":') != _names(patch):
+        return None  # a name stands twice
     who = Identity(manager, "Update", api_version(call.resource, call.version), call.info.subresource)
 
     def renew(old: Object) -> Object | None:
