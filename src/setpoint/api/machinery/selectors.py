@@ -6,7 +6,6 @@ Requirements are sorted by key, so that a selector's text does not depend on how
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.field_selectors import FieldRequirement, FieldSelector, SelectorError, parse_fields
+from setpoint.api.machinery.integers import int64
 from setpoint.api.machinery.status import FieldError, forbidden, go_value, invalid, required
 
 __all__ = [
@@ -76,21 +76,10 @@ class Requirement(Struct, frozen=True):
 
 def _comparison(key: str, operator: str, limit: int) -> Matcher:
     def matches(labels: Mapping[str, str]) -> bool:
-        number = _int64(labels.get(key, ""))
+        number = int64(labels.get(key, ""))
         return number is not None and (number > limit if operator == "gt" else number < limit)
 
     return matches
-
-
-_integer = re.compile(r"[+-]?[0-9]+").fullmatch
-
-
-def _int64(text: str) -> int | None:
-    """What Go's ParseInt makes of a text, None where it refuses."""
-    if not _integer(text) or len(text) > 40:
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +289,7 @@ def new_requirement(key: str, operator: str, values: list[str]) -> Requirement:
         complaints += [
             f"values[{index}]: Invalid value: {go_value(value)}: for 'Gt', 'Lt' operators, the value must be an integer"
             for index, value in enumerate(values)
-            if _int64(value) is None
+            if int64(value) is None
         ]
     for index, value in enumerate(values):
         if errors := names.label_value(value):

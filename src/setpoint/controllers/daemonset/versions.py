@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from setpoint.api.machinery.integers import int64
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.controllers import history
 from setpoint.controllers.history import REVISION_LABEL, Revision
@@ -57,8 +57,8 @@ def is_updated(daemon_set: apps_v1.DaemonSet, pod: core_v1.Pod, hash_: str) -> b
 
 def generation_of(daemon_set: apps_v1.DaemonSet) -> str | None:
     """The template's generation as a number in decimal, which clients of old versions count; None where there is none."""
-    text = daemon_set.metadata.annotations.get(GENERATION, "")
-    return str(int(text)) if re.fullmatch(r"[+-]?[0-9]+", text) else None
+    number = int64(daemon_set.metadata.annotations.get(GENERATION, ""))
+    return None if number is None else str(number)
 
 
 def superfluous(daemon_set: apps_v1.DaemonSet, chosen: Versions, pods: Iterable[core_v1.Pod]) -> tuple[Revision, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from setpoint.api.machinery.integers import int64
 from setpoint.api.types import apps_v1
 from setpoint.controllers.deployment.fenceposts import max_surge
 from setpoint.controllers.deployment.replica_sets import desired_replicas
@@ -30,10 +31,7 @@ HISTORY_CHARACTERS = 2000
 
 def integer(text: str | None) -> int | None:
     """The number in an annotation, None where there is none."""
-    try:
-        return int(text) if text else None
-    except ValueError:
-        return None
+    return int64(text) if text else None
 
 
 def max_revision(replica_sets: Iterable[apps_v1.ReplicaSet]) -> int:
