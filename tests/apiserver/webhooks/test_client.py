@@ -156,6 +156,16 @@ async def test_services_are_looked_up(client: WebhookClient, hook: Hook, store: 
     assert await client.call(config, b"found", seconds=3) == b"found"
 
 
+async def test_services_without_an_address(client: WebhookClient, store: Store) -> None:
+    config = {"service": {"namespace": "default", "name": "hook"}}
+    url = 'Post "https://hook.default.svc:443/?timeout=3s": '
+    await _put(store, "services/default/hook", {"spec": {"clusterIP": "None"}})
+    assert await _why(client, config) == f'{url}cannot route to service with ClusterIP "None"'
+    await _put(store, "services/default/else", {"spec": {"type": "ExternalName", "externalName": "none.invalid"}})
+    config["service"]["name"], url = "else", url.replace("hook", "else")
+    assert await _why(client, config) == f"{url}dial tcp: lookup none.invalid: no such host"
+
+
 async def test_an_answer_has_a_limit(client: WebhookClient, hook: Hook) -> None:
     with pytest.raises(CallFailed, match="larger than 10 bytes"):
         await client.call(hook.config(), b"more than ten bytes", seconds=3, limit=10)

@@ -73,7 +73,7 @@ def dialling(error: OSError, host: str, address: Address | str) -> str:
     if isinstance(error, Unresolved):
         return str(error)
     if isinstance(error, socket.gaierror):
-        return f"dial tcp: lookup {host}: no such host"
+        return f"dial tcp: lookup {host if isinstance(address, str) else address.host}: no such host"
     if isinstance(error, ssl.SSLError):
         reason = error.reason or ""
         if "WRONG_VERSION" in reason or "HTTP" in reason or "RECORD_LAYER" in reason:

@@ -51,14 +51,18 @@ class Services:
         spec = service["spec"]
         if spec.get("type") == "ExternalName":
             return Address(spec.get("externalName") or "", port)
+        headless = spec.get("clusterIP") == "None"
         chosen = next((each for each in spec.get("ports") or () if each["port"] == port), None)
-        if chosen is None:
+        if chosen is None and not headless:
             raise Unresolved(f'no service port {port} found for service "{name}"')
         page = await self._store.list(f"{_SLICES}/{namespace}/")
-        ready = list(_endpoints([orjson.loads(record.value) for record in page.records], name, chosen.get("name") or ""))
+        slices = [orjson.loads(record.value) for record in page.records]
+        ready = list(_endpoints(slices, name, chosen.get("name") or "")) if chosen else []
         if ready:
             return ready[next(self._turn) % len(ready)]
-        if spec.get("clusterIP") in (None, "", "None") or spec.get("selector"):
+        if headless:
+            raise Unresolved('cannot route to service with ClusterIP "None"')
+        if not spec.get("clusterIP") or spec.get("selector"):
             raise Unresolved(f'no endpoints available for service "{name}"')
         return Address(spec["clusterIP"], port)
 
