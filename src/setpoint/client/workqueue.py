@@ -182,7 +182,7 @@ class WorkQueue(Generic[K]):
         """The next key; the caller must call `done(key)`. Cancelling it takes nothing. Raises Closed."""
         while True:
             now = self._clock.monotonic()
-            self._core.ripen(now + _SLACK)
+            self._ripen(now)
             if (taken := self._core.take(now)) is not None:
                 key, since = taken
                 self._retrying.discard(key)
@@ -228,11 +228,16 @@ class WorkQueue(Generic[K]):
 
     def _ring(self) -> None:
         self._timer = None
-        self._core.ripen(self._clock.monotonic() + _SLACK)
+        self._ripen(self._clock.monotonic())
         if self._core.depth:
             self._wake()
         if self._waiters:
             self._wind()
+
+    def _ripen(self, now: float) -> None:
+        """What was to be added at some moment counts as added then."""
+        if count := self._core.ripen(now + _SLACK):
+            self._adds.inc(count)
 
     def _stop(self) -> None:
         if self._timer is not None:
