@@ -91,7 +91,7 @@ class Recorder:
         self._untold[record] = None
         if not self._is_due:
             self._is_due = True
-            asyncio.get_running_loop().call_later(_PATIENCE, self._come_due)
+            self._clock.call_later(_PATIENCE, self._come_due)
 
     def _write(self, record: Record, stage: str, at: float) -> None:
         """Record a later stage, unless the policy leaves it out."""
