@@ -65,7 +65,7 @@ class DeviceTaintReconciler:
     async def act(self, plan: Plan) -> Result | None:
         uid, now = plan.pod.metadata.uid, self._clock.now()
         if plan.due is None:
-            del self._due[uid]
+            self._due.pop(uid, None)  # it may have gone meanwhile
             self._tell(plan.pod, "Cancelling deletion")
         elif plan.due > now:
             self._due[uid] = plan.due

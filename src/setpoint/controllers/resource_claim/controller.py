@@ -34,6 +34,8 @@ def new(context: Context) -> Several:
         known = pod if pod is not None else old
         if known is None or not known.spec.resource_claims:
             return
+        if pod is None:
+            maker.forget(known)
         if pod is None or names.is_done(pod):
             for name in names.known_names(known):
                 freeing.enqueue(key(known.metadata.namespace, name))

@@ -108,6 +108,11 @@ class PodReconciler:
         self._recorder = recorder
         self._made: dict[tuple[str, str], ResourceClaim] = {}
 
+    def forget(self, pod: Pod) -> None:
+        """The pod is gone."""
+        for entry in pod.spec.resource_claims:
+            self._made.pop((pod.metadata.uid, entry.name), None)
+
     def observe(self, name: str) -> Observed | None:
         pod = self._pods.get(name)
         if pod is None:

@@ -19,6 +19,7 @@ from setpoint.client.controller import Controller, Result
 from setpoint.client.informer import any_of
 from setpoint.client.objects import key, key_of
 from setpoint.client.store import Store
+from setpoint.client.transport import TransportError
 from setpoint.controllers.component import Context
 
 NAME = "tokens-controller"
@@ -102,8 +103,8 @@ class TokenReconciler:
                 await self._client.delete(SECRETS, metadata.name, metadata.namespace, uid=metadata.uid)
             else:
                 await self._fill(plan.secret, account)
-        except StatusError as error:
-            if error.code != 404:
+        except (StatusError, TransportError) as error:
+            if isinstance(error, TransportError) or error.code != 404:
                 if plan.gone:
                     self.deleted(plan.secret)  # for the next attempt
                 raise
