@@ -109,10 +109,10 @@ def test_lengths_of_prefixes_are_known_as_long_as_somebody_has_one() -> None:
     watchers = Watchers()
     first, second, long = (watchers.add(prefix, 0, [], 10) for prefix in ("pods/a/", "pods/b/", "pods/longer/"))
     again = watchers.add("pods/a/", 0, [], 10)
-    assert watchers._lengths == {7: 2, 12: 1}
+    assert watchers._lengths == {"pods/": {7: 2, 12: 1}}
     for gone in (first, first, long):
         watchers.remove(gone)
-    assert watchers._lengths == {7: 2}
+    assert watchers._lengths == {"pods/": {7: 2}}
     watchers.publish([event("pods/a/x", 1), event("pods/longer/x", 2)], 2)
     assert (len(again.ready()), len(second.ready()), len(first.ready())) == (1, 0, 0)
     watchers.end_all()

@@ -1,9 +1,9 @@
 """Who watches what: events go only to the watchers whose prefix they bear, whatever the number of the others.
 
-Watchers are kept by prefix. Prefixes come in few lengths, so publishing an event looks up the beginnings of its key that have
-these lengths instead of asking every watcher; below a prefix, those that want only objects of one value (the pods of one node)
-are found by it. Each watcher has a bounded queue; one that is full drops its watcher, which then raises Lagged: its client lists
-again.
+Watchers are kept by prefix. Those of one collection (`pods/`) come in few lengths, so publishing an event looks up the
+beginnings of its key that have these lengths instead of asking every watcher; below a prefix, those that want only objects of
+one value (the pods of one node) are found by it. Each watcher has a bounded queue; one that is full drops its watcher, which
+then raises Lagged: its client lists again.
 """
 
 from __future__ import annotations
@@ -158,6 +158,11 @@ class _Group:
         return slow
 
 
+def _collection_of(prefix: str) -> str:
+    """The first segment with its slash; empty for a prefix that ends before one."""
+    return prefix[: prefix.find("/") + 1]
+
+
 class Watchers:
     """All watchers of one store. `revision` is that of the newest published event."""
 
@@ -165,7 +170,8 @@ class Watchers:
         self.revision = 0
         self.lagged = 0
         self._by_prefix: dict[str, _Group] = {}
-        self._lengths: dict[int, int] = {}  # how many prefixes have which length
+        # by collection, and by "" for what lies above all of them: how many prefixes have which length
+        self._lengths: dict[str, dict[int, int]] = {}
         self._encoded: deque[Event] = deque()
         self._woken = 0  # in this turn of the loop
         self._due: dict[Watcher, None] = {}
@@ -178,7 +184,8 @@ class Watchers:
         group = self._by_prefix.get(prefix)
         if group is None:
             group = self._by_prefix[prefix] = _Group()
-            self._lengths[len(prefix)] = self._lengths.get(len(prefix), 0) + 1
+            lengths = self._lengths.setdefault(_collection_of(prefix), {})
+            lengths[len(prefix)] = lengths.get(len(prefix), 0) + 1
         group.add(watcher)
         return watcher
 
@@ -186,9 +193,13 @@ class Watchers:
         group = self._by_prefix.get(watcher.prefix)
         if group is not None and group.remove(watcher):
             del self._by_prefix[watcher.prefix]
-            self._lengths[len(watcher.prefix)] -= 1
-            if not self._lengths[len(watcher.prefix)]:
-                del self._lengths[len(watcher.prefix)]
+            collection = _collection_of(watcher.prefix)
+            lengths = self._lengths[collection]
+            lengths[len(watcher.prefix)] -= 1
+            if not lengths[len(watcher.prefix)]:
+                del lengths[len(watcher.prefix)]
+            if not lengths:
+                del self._lengths[collection]
 
     def wake(self, watcher: Watcher, waiter: asyncio.Future[None]) -> None:
         """Wake a watcher, in this turn of the loop or a later one: ten thousand at once would hold all others up."""
@@ -220,10 +231,12 @@ class Watchers:
     def _publish(self, event: Event) -> None:
         slow: list[Watcher] = []
         key = event.key
-        for length in self._lengths:
-            group = self._by_prefix.get(key[:length])
-            if group is not None and length <= len(key):
-                slow += group.offer(event)
+        collection = _collection_of(key)
+        for each in (collection, "") if collection else ("",):
+            for length in self._lengths.get(each, ()):
+                group = self._by_prefix.get(key[:length])
+                if group is not None and length <= len(key):
+                    slow += group.offer(event)
         for watcher in slow:
             self.lagged += 1
             self.remove(watcher)
