@@ -5,6 +5,13 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
+import msgspec
+import pytest
+
+from setpoint.api.types.core_v1 import Node, PersistentVolume
+from setpoint.api.types.storage_v1 import VolumeAttachment
+from setpoint.controllers.attach_detach.plan import MAX_WAIT, Held, Observed, diff, unique_name
+
 NAME = "persistentvolume-attach-detach-controller"
 PODS, ATTACHMENTS = "/api/v1/namespaces/n/pods", "/apis/storage.k8s.io/v1/volumeattachments"
 
@@ -44,3 +51,37 @@ async def test_a_volume_is_attached_where_a_pod_uses_it_and_detached_after_it(wo
     (then,) = (await world.call("GET", ATTACHMENTS))["items"]
     assert then["spec"]["nodeName"] == "b"
     assert "volumesAttached" not in (await world.get("/api/v1/nodes/a"))["status"]
+
+
+VOLUME = msgspec.convert({"metadata": {"name": "v"}, "spec": {"csi": {"driver": "d", "volumeHandle": "h"}}}, PersistentVolume)
+OUT = {"taints": [{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}]}
+
+
+def node(*, well: bool = False, spec: Any = None) -> Node:
+    """One whose agent still says that it uses the volume."""
+    status = {"volumesInUse": [unique_name(VOLUME)], "conditions": [{"type": "Ready", "status": str(well)}]}
+    return msgspec.convert({"metadata": {"name": "a"}, "spec": spec or {}, "status": status}, Node)
+
+
+@pytest.mark.parametrize(
+    ("present", "waited", "goes"),
+    [
+        (node(well=True), MAX_WAIT, False),
+        (node(), MAX_WAIT - 1, False),
+        (node(), MAX_WAIT, True),
+        (node(spec=OUT), 0, True),
+        (None, MAX_WAIT - 1, False),
+        (None, MAX_WAIT, True),
+    ],
+    ids=["well", "ill", "ill for long", "out of service", "gone", "gone for long"],
+)
+def test_a_volume_that_is_never_let_go_of_is_taken_from_a_node_that_is_not_well(
+    present: Node | None, waited: float, goes: bool
+) -> None:
+    body = {"metadata": {"name": "x"}, "spec": {"attacher": "d", "nodeName": "a", "source": {"persistentVolumeName": "v"}}}
+    held = {"x": Held(msgspec.convert(body, VolumeAttachment), unique_name(VOLUME))}
+    first = diff(Observed("a", present, {}, held, now=0.0))
+    assert first is not None
+    then = diff(Observed("a", present, {}, held, unwanted=first.unwanted, now=waited))
+    assert bool(first.detach or (then is not None and then.detach)) is goes
+    assert goes or first.look_again == MAX_WAIT

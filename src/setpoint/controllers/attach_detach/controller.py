@@ -31,6 +31,7 @@ from setpoint.controllers.component import Context
 from setpoint.controllers.node_lifecycle.monitor import BY_NODE
 from setpoint.controllers.node_lifecycle.pods import by_node
 from setpoint.controllers.persistent_volume.protection import BY_CLAIM, claims_of
+from setpoint.kit.clock import Clock
 
 NAME = "persistentvolume-attach-detach-controller"
 RECORDER = "attachdetach-controller"
@@ -85,25 +86,29 @@ def _known(informers: InformerFactory) -> Known:
 
 
 class AttachDetachReconciler:
-    """Keys are nodes. It remembers what pods were told."""
+    """Keys are nodes. It remembers what pods were told, and since when what a node has is unwanted."""
 
-    def __init__(self, client: ClientProtocol, known: Known, recorder: EventRecorder) -> None:
+    def __init__(self, client: ClientProtocol, clock: Clock, known: Known, recorder: EventRecorder) -> None:
         self._client = client
+        self._clock = clock
         self._known = known
         self._recorder = recorder
         self._told: dict[str, Mapping[str, str]] = {}
+        self._unwanted: dict[str, Mapping[str, float]] = {}
 
     def observe(self, name: str) -> Observed | None:
-        node = self._known.nodes.store.get(name)
-        if node is None or plans.MANAGED not in node.metadata.annotations:
+        node, held = self._known.nodes.store.get(name), dict(self._held(name))
+        if plans.MANAGED not in node.metadata.annotations if node is not None else not held:
             self._told.pop(name, None)
+            self._unwanted.pop(name, None)
             return None
         users: dict[str, tuple[PersistentVolume, list[Pod]]] = {}
-        for pod in self._known.pods.store.by_index(BY_NODE, name):
+        for pod in self._known.pods.store.by_index(BY_NODE, name) if node is not None else ():
             for volume in self._known.volumes_of(pod) if not plans.is_over(pod) else ():
                 users.setdefault(plans.attachment_name(volume, name), (volume, []))[1].append(pod)
         wanted = {each: self._wanted(volume, tuple(pods), name) for each, (volume, pods) in users.items()}
-        return Observed(node, wanted, dict(self._held(name)), self._told.get(name, {}))
+        told, unwanted = self._told.get(name, {}), self._unwanted.get(name, {})
+        return Observed(name, node, wanted, held, told, unwanted, self._clock.now())
 
     def _wanted(self, volume: PersistentVolume, pods: tuple[Pod, ...], node: str) -> Wanted:
         known, ref = self._known, volume.spec.claim_ref
@@ -124,7 +129,7 @@ class AttachDetachReconciler:
         return plans.diff(observed)
 
     async def act(self, plan: Plan) -> Result | None:
-        name = plan.node.metadata.name
+        name = plan.node
         if plan.report is not None:  # before anything is detached: nobody may mount it any more
             volumes = [{"name": each, "devicePath": ""} for each in plan.report]
             await self._client.patch(NODES, name, {"status": {"volumesAttached": volumes or None}}, subresource="status")
@@ -139,8 +144,8 @@ class AttachDetachReconciler:
             await self._quietly(409, self._client.create(VOLUMEATTACHMENTS, {"metadata": {"name": each}, "spec": spec}))
         for event in plan.events:
             self._recorder.event(*event)
-        self._told[name] = plan.told
-        return None
+        self._told[name], self._unwanted[name] = plan.told, plan.unwanted
+        return Result(plan.look_again)
 
     async def _quietly(self, code: int, write: Any) -> None:
         """The cache did not know yet of what was done."""
@@ -154,7 +159,7 @@ class AttachDetachReconciler:
 def new(context: Context) -> Controller[Observed, Plan]:
     """The controller, its handlers registered; nothing runs yet."""
     known = _known(context.informers)
-    reconciler = AttachDetachReconciler(context.client, known, context.recorder(RECORDER))
+    reconciler = AttachDetachReconciler(context.client, context.clock, known, context.recorder(RECORDER))
     informers: list[Informer[Any]] = [
         known.nodes, known.pods, known.claims, known.volumes, known.drivers, known.attachments
     ]  # fmt: skip
@@ -162,8 +167,8 @@ def new(context: Context) -> Controller[Observed, Plan]:
 
     def node_changed(_: str, old: Node | None, node: Node | None) -> None:
         """Heartbeats are nobody's business."""
-        if node is not None and plans.MANAGED in node.metadata.annotations and (old is None or _counted(old) != _counted(node)):
-            controller.enqueue(node.metadata.name)
+        if old is None or node is None or _counted(old) != _counted(node):
+            controller.enqueue(any_of(old, node).metadata.name)
 
     def pod_changed(_: str, old: Pod | None, pod: Pod | None) -> None:
         found = any_of(old, pod)
@@ -195,4 +200,5 @@ def new(context: Context) -> Controller[Observed, Plan]:
 
 
 def _counted(node: Node) -> tuple[object, ...]:
-    return node.metadata.annotations.get(plans.MANAGED), node.status.volumes_in_use, node.status.volumes_attached
+    managed, status = node.metadata.annotations.get(plans.MANAGED), node.status
+    return managed, status.volumes_in_use, status.volumes_attached, plans.is_well(node), plans.is_out_of_service(node)

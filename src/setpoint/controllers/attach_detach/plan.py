@@ -9,8 +9,11 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node, PersistentVolume, Pod
 from setpoint.api.types.storage_v1 import VolumeAttachment
+from setpoint.controllers.node_lifecycle.taints import OUT_OF_SERVICE
 
 MANAGED = "volumes.kubernetes.io/controller-managed-attach-detach"
+MAX_WAIT = 360.0
+"""Seconds after which a volume is taken from a node that is not well, though its agent never let go of it."""
 _ENDED = {"Succeeded", "Failed"}
 _EXCLUSIVE = {"ReadWriteOnce", "ReadWriteOncePod"}
 _MULTI = "Volume is already exclusively attached to one node and can't be attached to another"
@@ -36,26 +39,35 @@ class Held(Struct, frozen=True):
 
 
 class Observed(Struct, frozen=True):
-    """A node, what its pods use and what it has, by names of attachments; `told` are the events of before, by the same."""
+    """A node (None: it is gone), what its pods use and what it has, by names of attachments.
 
-    node: Node
+    `told` are the events of before, `unwanted` since when nobody uses what the node has, by the same.
+    """
+
+    name: str
+    node: Node | None
     wanted: Mapping[str, Wanted]
     held: Mapping[str, Held]
-    told: Mapping[str, str]
+    told: Mapping[str, str] = {}
+    unwanted: Mapping[str, float] = {}
+    now: float = 0.0
 
 
 class Plan(Struct, frozen=True):
     """Attachments to make and to delete; what the node is to report as attached (None: it does).
 
-    `events` are (pod, type, reason, message), `told` the reasons by names of attachments.
+    `events` are (pod, type, reason, message), `told` the reasons by names of attachments; `unwanted` as in Observed.
+    `look_again`: in how many seconds what is unwanted may be taken away by force.
     """
 
-    node: Node
+    node: str
     attach: Mapping[str, Wanted]
     detach: tuple[VolumeAttachment, ...]
     report: tuple[str, ...] | None
     events: tuple[tuple[Pod, str, str, str], ...]
     told: Mapping[str, str]
+    unwanted: Mapping[str, float]
+    look_again: float | None = None
 
 
 def attachment_name(volume: PersistentVolume, node: str) -> str:
@@ -85,13 +97,12 @@ def is_exclusive(volume: PersistentVolume) -> bool:
 
 def diff(observed: Observed) -> Plan | None:
     """Attach and detach; None for nothing."""
-    node = observed.node
+    unwanted = {name: observed.unwanted.get(name, observed.now) for name in observed.held if name not in observed.wanted}
     attach = {name: each for name, each in observed.wanted.items() if name not in observed.held and not each.elsewhere}
-    detach = tuple(each.attachment for name, each in observed.held.items() if _may_go(observed, name))
+    detach = tuple(each.attachment for name, each in observed.held.items() if _may_go(observed, name, unwanted))
     going = {each.metadata.name for each in detach}
     attached = [each.name for name, each in observed.held.items() if each.attachment.status.attached and name not in going]
-    reported = sorted(each.name for each in node.status.volumes_attached)
-    report = tuple(sorted(attached)) if reported != sorted(attached) else None
+    report = _report(observed.node, attached)
     told = {name: reason for name in observed.wanted if (reason := _outcome(observed, name))}
     events = [
         (pod, *_event(told[name], observed.wanted[name]))
@@ -99,16 +110,36 @@ def diff(observed: Observed) -> Plan | None:
         if observed.told.get(name) != told[name]
         for pod in observed.wanted[name].pods
     ]
-    plan = Plan(node, attach, detach, report, tuple(events), told)
-    return plan if attach or detach or report is not None or told != observed.told else None
+    left = [since + MAX_WAIT - observed.now for name, since in unwanted.items() if name not in going]
+    again = min((each for each in left if each > 0), default=None)
+    plan = Plan(observed.name, attach, detach, report, tuple(events), told, unwanted, again)
+    noted = told != observed.told or unwanted != observed.unwanted
+    return plan if attach or detach or report is not None or noted else None
 
 
-def _may_go(observed: Observed, name: str) -> bool:
-    """Nobody wants it, and the node's agent has let go of it."""
-    held = observed.held[name]
-    if name in observed.wanted or held.attachment.metadata.deletion_timestamp:
+def _report(node: Node | None, attached: list[str]) -> tuple[str, ...] | None:
+    if node is None or sorted(attached) == sorted(each.name for each in node.status.volumes_attached):
+        return None
+    return tuple(sorted(attached))
+
+
+def _may_go(observed: Observed, name: str, unwanted: Mapping[str, float]) -> bool:
+    """Nobody wants it, and the node's agent has let go of it, or never will."""
+    held, node = observed.held[name], observed.node
+    if name not in unwanted or held.attachment.metadata.deletion_timestamp:
         return False
-    return held.name not in observed.node.status.volumes_in_use
+    if node is not None and held.name not in node.status.volumes_in_use:
+        return True
+    return is_out_of_service(node) or (not is_well(node) and observed.now >= unwanted[name] + MAX_WAIT)
+
+
+def is_out_of_service(node: Node | None) -> bool:
+    """An administrator vouches that nothing runs there (KEP-2268)."""
+    return node is not None and any(each.key == OUT_OF_SERVICE for each in node.spec.taints)
+
+
+def is_well(node: Node | None) -> bool:
+    return node is not None and any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
 
 
 def _outcome(observed: Observed, name: str) -> str:
