@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from setpoint.api.machinery.user import ADMIN
@@ -86,7 +87,8 @@ def begin(options: Options) -> Callable[[], None]:
 
 
 def _wait(child: int) -> None:
-    os.waitpid(child, 0)
+    with suppress(ChildProcessError):  # whoever started us had children reaped by the system: it waits all the same
+        os.waitpid(child, 0)
 
 
 def _host_addresses() -> list[str]:
