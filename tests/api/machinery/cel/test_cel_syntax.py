@@ -54,6 +54,7 @@ def test_a_long_run_of_one_operator_is_no_deep_tree() -> None:
         ('"x" +', f"ERROR: <input>:1:6: Syntax error: mismatched input '<EOF>' expecting {STARTS}\n | \"x\" +\n | .....^"),
         ("a b", "ERROR: <input>:1:3: Syntax error: extraneous input 'b' expecting <EOF>\n | a b\n | ..^"),
         ("self.a = 1", ASSIGNED),
+        ("1e400", "ERROR: <input>:1:1: invalid double literal\n | 1e400\n | ^"),
         ("(1", "ERROR: <input>:1:3: Syntax error: missing ')' at '<EOF>'\n | (1\n | ..^"),
         ("true\n&& var", "ERROR: <input>:2:4: reserved identifier: var\n | && var\n | ...^"),
         ("[1].all(2, true)", "ERROR: <input>:1:9: argument must be a simple name\n | [1].all(2, true)\n | ........^"),
@@ -70,6 +71,12 @@ def test_errors_are_worded_and_placed_as_in_kubernetes(text: str, message: str) 
 def test_monsters_are_refused(text: str) -> None:
     with pytest.raises(CompileError):
         parse(text)
+
+
+def test_what_is_wrong_with_the_whole_has_no_place() -> None:
+    with pytest.raises(CompileError) as caught:
+        parse("[" * 300)
+    assert str(caught.value) == "ERROR: <input>:-1:0: expression recursion limit exceeded: 250"
 
 
 @given(st.text(alphabet="ab1 .+-*/%!?:()[]{},'\"<>=&|\\\n\u00e9$u", max_size=40))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 
 from setpoint.api.machinery.cel.declarations import ONLY_IN_PATCHES, Overload, functions
-from setpoint.api.machinery.cel.source import CompileError, Issue
+from setpoint.api.machinery.cel.source import NOWHERE, CompileError, Issue
 from setpoint.api.machinery.cel.syntax import Call, Expr, Fold, Ident, ListNode, Literal, MapNode, Message, Select
 from setpoint.api.machinery.cel.tokens import RESERVED
 from setpoint.api.machinery.cel.types import (
@@ -63,7 +63,7 @@ def check(text: str, tree: Expr, variables: Mapping[str, Type], messages: Callab
     try:
         checker.visit(tree)
     except RecursionError:
-        raise CompileError(text, [Issue(0, "expression recursion limit exceeded: 250")]) from None
+        raise CompileError(text, [Issue(NOWHERE, "expression recursion limit exceeded: 250")]) from None
     if checker.issues:
         raise CompileError(text, checker.issues)
     return checker.settle(tree)

@@ -6,8 +6,10 @@ token too many is dropped, one missing bracket is thought of.
 
 from __future__ import annotations
 
+import math
+
 from setpoint.api.machinery.cel import macros
-from setpoint.api.machinery.cel.source import CompileError, Issue
+from setpoint.api.machinery.cel.source import NOWHERE, CompileError, Issue
 from setpoint.api.machinery.cel.syntax import Call, Entry, Expr, Ident, ListNode, Literal, MapNode, Message, Select
 from setpoint.api.machinery.cel.tokens import END, KEYWORDS, MAX_INT, MAX_UINT, RESERVED, Token, bytes_value, string_value, tokens
 from setpoint.api.machinery.cel.values import Uint
@@ -31,7 +33,9 @@ def parse(text: str) -> Expr:
     Raises CompileError with everything that is wrong with the syntax.
     """
     if len(text) > MAX_SIZE:
-        raise CompileError(text, [Issue(0, f"expression code point size exceeds limit: size: {len(text)}, limit {MAX_SIZE}")])
+        raise CompileError(
+            text, [Issue(NOWHERE, f"expression code point size exceeds limit: size: {len(text)}, limit {MAX_SIZE}")]
+        )
     issues: list[Issue] = []
     parser = Parser(tokens(text, issues), issues)
     try:
@@ -39,7 +43,7 @@ def parse(text: str) -> Expr:
     except _Stop:
         raise CompileError(text, issues) from None
     except RecursionError:
-        raise CompileError(text, [Issue(0, "expression recursion limit exceeded: 250")]) from None
+        raise CompileError(text, [Issue(NOWHERE, "expression recursion limit exceeded: 250")]) from None
     if issues:
         raise CompileError(text, issues)
     return tree
@@ -320,7 +324,10 @@ class Parser:
     def _number(self, token: Token, sign: str = "") -> Expr:
         offset = token.offset - len(sign)
         if token.kind == "float":
-            return Literal(offset, float(sign + token.text))
+            double = float(sign + token.text)
+            if math.isinf(double):
+                self.issues.append(Issue(offset, "invalid double literal"))
+            return Literal(offset, double)
         unsigned = token.kind == "uint"
         digits = token.text[:-1] if unsigned else token.text
         value = int(sign + digits, 16 if digits.startswith("0x") else 10) if len(digits) < 400 else MAX_UINT + 1

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+#: the offset of complaints about the expression as a whole
+NOWHERE = -1
+
 
 class Issue(Struct, frozen=True):
     """One complaint; `offset` counts code points from the start of the text."""
@@ -28,6 +31,8 @@ class InstantiationError(CompileError):
 
 def show(text: str, issue: Issue) -> str:
     r"""`ERROR: <input>:1:6: message`, the line, and a caret; blanks of the line stay, tabs become blanks."""
+    if issue.offset == NOWHERE:
+        return f"ERROR: <input>:-1:0: {issue.message}"
     if not text:
         return f"ERROR: <input>:1:0: {issue.message}"
     line = text.count("\n", 0, issue.offset) + 1
