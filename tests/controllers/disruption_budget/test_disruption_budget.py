@@ -7,7 +7,7 @@ import pytest
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.policy_v1 import PodDisruptionBudget
-from setpoint.controllers.disruption_budget.status import Observed, Scale, ScaleError, calculate
+from setpoint.controllers.disruption_budget.status import Observed, Scale, ScaleError, calculate, overdue
 from setpoint.kit.clock import rfc3339
 
 SCALES = {"r": Scale("r", 3), "new": Scale("d", 2), "old": Scale("d", 2)}
@@ -50,6 +50,15 @@ def test_counts(spec: Any, pods: list[Pod], wanted: tuple[int, int, int, int]) -
 def test_a_controller_that_is_not_known_is_an_error() -> None:
     with pytest.raises(ScaleError, match='found no controllers for pod "a"'):
         calculate(Observed(budget(maxUnavailable=1), [pod("a", owner="x")], {"x": None}, 0.0))
+
+
+def test_pods_that_were_to_be_gone_are_overdue() -> None:
+    status = {"disruptedPods": {name: rfc3339(0.0) for name in ("a", "b", "gone")}}
+    limits = convert(
+        {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {}}, "status": status}, PodDisruptionBudget
+    )
+    pods = [pod("a"), pod("b", deletionTimestamp="2030-01-01T00:00:00Z"), pod("c")]
+    assert [[each.metadata.name for each in overdue(Observed(limits, pods, {}, now))] for now in (119.0, 121.0)] == [[], ["a"]]
 
 
 async def test_evictions_are_counted_and_given_back(world: Any) -> None:

@@ -36,12 +36,16 @@ _OWNERS = (REPLICASETS, STATEFULSETS, DEPLOYMENTS, REPLICATIONCONTROLLERS)
 
 
 class Plan(Struct, frozen=True):
-    """The status to write; `event` is (type, reason, message). `recheck` is when a pod that does not go counts again."""
+    """The status to write; `event` is (type, reason, message).
+
+    `recheck` is when a pod that does not go counts again, `overdue` are those that do so now.
+    """
 
     budget: PodDisruptionBudget
     status: PodDisruptionBudgetStatus
     event: tuple[str, str, str] | None = None
     recheck: float | None = None
+    overdue: tuple[Pod, ...] = ()
 
 
 _Known = Scale | str | None
@@ -139,7 +143,9 @@ class BudgetReconciler:
             status = statuses.failed(observed, str(error))
         recheck = DELETION_TIMEOUT if status.disrupted_pods else None
         same = status == budget.status
-        return None if same and recheck is None else Plan(budget, status, None if same else event, recheck)
+        if same and recheck is None:
+            return None
+        return Plan(budget, status, None if same else event, recheck, statuses.overdue(observed))
 
     async def act(self, plan: Plan) -> Result | None:
         meta = plan.budget.metadata
@@ -153,6 +159,10 @@ class BudgetReconciler:
                 return None
         if plan.event is not None:
             self._recorder.event(plan.budget, *plan.event)
+        for pod in plan.overdue:
+            # Kubernetes says the namespace twice, too.
+            name = f"{meta.namespace}/{meta.namespace}"
+            self._recorder.event(pod, "Warning", "NotDeleted", f"Pod was expected by PDB {name} to be deleted but it wasn't")
         return Result(plan.recheck)
 
 

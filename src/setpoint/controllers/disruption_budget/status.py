@@ -91,6 +91,13 @@ def disrupted(observed: Observed) -> dict[str, str]:
     return out
 
 
+def overdue(observed: Observed) -> tuple[Pod, ...]:
+    """The pods that were evicted, should be gone by now and are not even being deleted."""
+    evicted, waited_for = observed.budget.status.disrupted_pods or {}, disrupted(observed)
+    left = (pod for pod in observed.pods if pod.metadata.name in evicted and pod.metadata.name not in waited_for)
+    return tuple(pod for pod in left if not pod.metadata.deletion_timestamp)
+
+
 def calculate(observed: Observed) -> PodDisruptionBudgetStatus:
     """The status as of `now`. Raises ScaleError."""
     budget = observed.budget
