@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pytest
 
 from setpoint.api.types import apps_v1, core_v1
 from setpoint.client.owners import controller_reference
@@ -221,6 +222,16 @@ def test_claims_are_owned_as_the_policy_says() -> None:
     ((known, owners),) = first[0].storage.owners
     assert (known.metadata.name, [(ref["kind"], ref["name"]) for ref in owners]) == ("data-s-1", [("Pod", "s-1")])
     assert isinstance(second[0], DeletePod)
+
+
+@pytest.mark.parametrize(("scaled", "made"), [("Retain", ["create s-0"]), ("Delete", [])])
+def test_a_claim_of_a_former_pod_is_waited_out_where_it_goes_with_it(scaled: str, made: list[str]) -> None:
+    policy = {"whenDeleted": "Retain", "whenScaled": scaled}
+    owner = stateful_set(1, volumeClaimTemplates=[CLAIM], persistentVolumeClaimRetentionPolicy=policy)
+    former = {"apiVersion": "v1", "kind": "Pod", "name": "s-0", "uid": "former"}
+    claim = msgspec.convert({"metadata": metadata("data-s-0", ownerReferences=[former])}, core_v1.PersistentVolumeClaim)
+    claims: dict[str, Any] = {"data-s-0": claim}
+    assert steps(plan(owner, **claims)) == made
 
 
 def test_pods_of_no_ordinal_are_let_go_and_strangers_left_alone() -> None:

@@ -117,7 +117,7 @@ class _Draft:
         name = pod_name(self.set, ordinal)
         storage = self._storage(ordinal, name)
         stale = any(
-            retention.is_stale(name, known)
+            retention.is_stale(self.set, name, known)
             for template in self.set.spec.volume_claim_templates
             if (known := self.claims.get(claim_name(self.set, template.metadata.name, ordinal))) is not None
         )

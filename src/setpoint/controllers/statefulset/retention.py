@@ -58,9 +58,9 @@ def conflicts(stateful_set: apps_v1.StatefulSet, pod: core_v1.Pod | None, claim:
     return any(ref.controller and ref.uid not in own for ref in claim.metadata.owner_references)
 
 
-def is_stale(pod_name: str, claim: core_v1.PersistentVolumeClaim) -> bool:
-    """Whether the claim belongs to a former pod of that name, with which it will go."""
-    return any(ref.kind == "Pod" and ref.name == pod_name for ref in claim.metadata.owner_references)
+def is_stale(stateful_set: apps_v1.StatefulSet, pod_name: str, claim: core_v1.PersistentVolumeClaim) -> bool:
+    """Whether the claim belongs to a former pod of that name, with which it will go; retained claims are used again."""
+    return _policy(stateful_set)[1] and any(ref.kind == "Pod" and ref.name == pod_name for ref in claim.metadata.owner_references)
 
 
 def _is_ours(stateful_set: apps_v1.StatefulSet, pod_name: str, ref: Any) -> bool:
