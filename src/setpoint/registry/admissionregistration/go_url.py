@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from setpoint.api.machinery.schema.reading import go_quoted
+from setpoint.api.machinery.status import go_value
 
 _scheme = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:").match
 _port = re.compile(r"(:[0-9]*)?").fullmatch
@@ -20,7 +20,7 @@ class Malformed(Exception):
     """No URL; says why."""
 
     def __init__(self, url: str, why: str) -> None:
-        super().__init__(f"parse {go_quoted(url)}: {why}")
+        super().__init__(f"parse {go_value(url)}: {why}")
 
 
 class GoURL(Struct, frozen=True):
@@ -83,12 +83,12 @@ def _check_host(host: str) -> None:
         _, colon, after = host.partition(":")
         port = colon + after
     if not _port(port):
-        raise ValueError(f"invalid port {go_quoted(port)} after host")
+        raise ValueError(f"invalid port {go_value(port)} after host")
     _check_escapes(host)
     if found := _strange(host):
-        raise ValueError(f"invalid character {go_quoted(found[0])} in host name")
+        raise ValueError(f"invalid character {go_value(found[0])} in host name")
 
 
 def _check_escapes(text: str) -> None:
     if found := _bad_escape(text):
-        raise ValueError(f"invalid URL escape {go_quoted(found[0])}")
+        raise ValueError(f"invalid URL escape {go_value(found[0])}")

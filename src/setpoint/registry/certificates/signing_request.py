@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.schema.reading import go_quoted
-from setpoint.api.machinery.status import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from setpoint.api.machinery.status import FieldError, duplicate, forbidden, go_value, invalid, not_supported, required, too_long
 from setpoint.kit.clock import rfc3339
 from setpoint.registry.certificates.conditions import VERDICTS, Leniency, count_of, of_type, validate_conditions
 from setpoint.registry.certificates.pem import certificate_complaints, request_complaints
@@ -135,7 +134,7 @@ def _first_bad_label(path: str, part: str, labels: Iterable[str], check: Callabl
     """More than one bad label would be told in nearly the same words."""
     for label in labels:
         if complaints := check(label):
-            return [invalid(path, part, f"validating label {go_quoted(label)}: {text}") for text in complaints]
+            return [invalid(path, part, f"validating label {go_value(label)}: {text}") for text in complaints]
     return []
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from setpoint.api.machinery.schema.canonical import is_shared
+from setpoint.api.machinery.settled import is_shared
 from setpoint.api.machinery.status import FieldError
 from setpoint.kit.clock import rfc3339
 from setpoint.registry.address_warnings import ip_warnings

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from setpoint.api.machinery.schema.reading import go_quoted
+from setpoint.api.machinery.status import go_value
 
 Rule = Mapping[str, Any]
 
@@ -127,4 +127,4 @@ def _line(rule: Rule) -> str:
 
 def quoted_list(words: Iterable[str]) -> str:
     """A list as Go's `%q` writes it: `["a" "b"]`."""
-    return f"[{' '.join(map(go_quoted, words))}]"
+    return f"[{' '.join(map(go_value, words))}]"

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from setpoint.api.machinery.patch.json_values import go_kind, go_print
-from setpoint.api.machinery.schema.canonical import is_shared
 from setpoint.api.machinery.schema.node import Node
+from setpoint.api.machinery.settled import is_shared
 from setpoint.api.machinery.status import StatusError, invalid, invalid_object
 
 _SCALARS: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "boolean": (bool,), "number": (int, float)}

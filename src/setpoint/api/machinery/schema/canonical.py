@@ -24,6 +24,7 @@ from typing import Any
 from setpoint.api.machinery import quantity
 from setpoint.api.machinery.schema import times
 from setpoint.api.machinery.schema.node import Fields, Node
+from setpoint.api.machinery.settled import is_shared
 
 #: a field's work on its value; `_DROP` for "not written"
 Operation = Callable[[Any], Any]
@@ -89,11 +90,6 @@ def canonicalise(
 def fit(obj: dict[str, Any], node: Node, *, empties: bool = False, settled: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
     """As `canonicalise`, but an unknown field raises Unfit; after an error the object is half done and of no use."""
     return (_strict_sent if empties else _strict).plan_of(node).run_beside(obj, settled)
-
-
-def is_shared(value: Any, name: str, settled: Mapping[str, Any]) -> bool:
-    """Whether a part of an object is the very part of a settled one."""
-    return type(value) is dict and value is settled.get(name)
 
 
 class Plan:
