@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import PODS, Pod
 from setpoint.api.types.resource_v1 import RESOURCECLAIMS, RESOURCESLICES, ResourceClaim, ResourceSlice
 from setpoint.client.client import ClientProtocol
@@ -71,25 +70,13 @@ class DeviceTaintReconciler:
             self._due[uid] = plan.due
             return Result(requeue_after=plan.due - now)
         else:
-            await self._evict(plan.pod)
+            self._tell(plan.pod, "Marking for deletion")
+            await disruption.evict(self._client, plan.pod, REASON, MESSAGE, now)
             self._due.pop(uid, None)
         return None
 
     def _tell(self, pod: Pod, message: str) -> None:
         self._recorder.event(pod, "Normal", "DeviceTaintManagerEviction", message)
-
-    async def _evict(self, pod: Pod) -> None:
-        meta = pod.metadata
-        self._tell(pod, "Marking for deletion")
-        condition = disruption.condition(pod, REASON, MESSAGE, self._clock.now())
-        try:
-            if condition is not None:
-                patch = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
-                await self._client.patch(PODS, meta.name, patch, meta.namespace, kind="strategic", subresource="status")
-            await self._client.delete(PODS, meta.name, meta.namespace, uid=meta.uid)
-        except StatusError as error:
-            if error.code != 404:
-                raise
 
 
 def new(context: Context) -> Controller[Observed, Plan]:

@@ -14,10 +14,9 @@ from setpoint.api.types.resource_v1 import RESOURCECLAIMS, ResourceClaim, Resour
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
 from setpoint.client.objects import key
+from setpoint.client.resource_claims import FINALIZER
 from setpoint.client.store import Store
 from setpoint.controllers.resource_claim import names
-
-FINALIZER = "resource.kubernetes.io/delete-protection"
 
 
 class Observed(Struct, frozen=True):

@@ -1,31 +1,18 @@
-"""Which claim an entry of a pod's `spec.resourceClaims` means. Pure. As `k8s.io/dynamic-resource-allocation/resourceclaim`."""
+"""Which claims are a pod's, and how those of its templates are called. Pure. As `pkg/controller/resourceclaim`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from setpoint.api.types.core_v1 import Pod, PodResourceClaim
+from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.resource_v1 import ResourceClaim
 from setpoint.client.objects import key
+from setpoint.client.resource_claims import NotMade, claim_name
 from setpoint.controllers.owned_pods.state import is_terminal
 
 ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 _LONGEST = 57
 """A name has 63 characters, six of which the server appends."""
-
-
-class NotMade(Exception):
-    """The claim of a template was not noted in the pod's status yet."""
-
-
-def claim_name(pod: Pod, entry: PodResourceClaim) -> str | None:
-    """The claim's name, None where none is needed. Raises NotMade."""
-    if entry.resource_claim_name is not None:
-        return entry.resource_claim_name
-    for status in pod.status.resource_claim_statuses:
-        if status.name == entry.name:
-            return status.resource_claim_name
-    raise NotMade(f'pod "{pod.metadata.namespace}/{pod.metadata.name}": pod status does not contain a claim for {entry.name}')
 
 
 def known_names(pod: Pod) -> Iterator[str]:

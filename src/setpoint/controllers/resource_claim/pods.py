@@ -17,10 +17,11 @@ from setpoint.client.events import EventRecorder
 from setpoint.client.informer import Informer
 from setpoint.client.objects import key
 from setpoint.client.owners import is_controlled_by
+from setpoint.client.resource_claims import NotMade, claim_name
 from setpoint.client.store import Store
 from setpoint.controllers.freshness import version
 from setpoint.controllers.resource_claim import names
-from setpoint.controllers.resource_claim.names import ANNOTATION, NotMade
+from setpoint.controllers.resource_claim.names import ANNOTATION
 
 BY_POD = "pod"
 
@@ -140,7 +141,7 @@ class PodReconciler:
                 return made
             del self._made[pod.metadata.uid, entry.name]
         try:
-            name = names.claim_name(pod, entry)
+            name = claim_name(pod, entry)
         except NotMade:
             name = ""
         claim = self._claims.store.get(key(pod.metadata.namespace, name)) if name else None

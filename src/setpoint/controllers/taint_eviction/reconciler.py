@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from setpoint.api.machinery.status import StatusError
-from setpoint.api.types.core_v1 import PODS, Node, Pod, Taint
+from setpoint.api.types.core_v1 import Node, Pod, Taint
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
 from setpoint.client.events import EventRecorder
@@ -68,12 +67,4 @@ class TaintEvictionReconciler:
         meta = pod.metadata
         message = f"Marking for deletion Pod {meta.namespace}/{meta.name}"
         self._recorder.event(pod, "Normal", "TaintManagerEviction", message)
-        condition = disruption.condition(pod, REASON, MESSAGE, self._clock.now())
-        try:
-            if condition is not None:
-                patch = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
-                await self._client.patch(PODS, meta.name, patch, meta.namespace, kind="strategic", subresource="status")
-            await self._client.delete(PODS, meta.name, meta.namespace, uid=meta.uid)
-        except StatusError as error:
-            if error.code != 404:
-                raise
+        await disruption.evict(self._client, pod, REASON, MESSAGE, self._clock.now())

@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.types.core_v1 import NodeSelectorRequirement, Pod, PodResourceClaim
+from setpoint.api.types.core_v1 import NodeSelectorRequirement, Pod
 from setpoint.api.types.resource_v1 import RESOURCECLAIMS, ResourceClaim
 from setpoint.client.client import ClientProtocol
+from setpoint.client.resource_claims import FINALIZER, NotMade, claim_name
 from setpoint.kit.clock import Clock, rfc3339
 from setpoint.scheduler.devices.allocator import Gives
 from setpoint.scheduler.devices.pools import DeviceKey
 from setpoint.scheduler.framework import Lister
 
-FINALIZER = "resource.kubernetes.io/delete-protection"
 MOST_TRIES = 5
 
 
@@ -27,23 +27,15 @@ class ClaimError(Exception):
     """A claim of the pod is not there, or not for it; the text is Kubernetes' own."""
 
 
-def claim_name(pod: Pod, entry: PodResourceClaim) -> str | None:
-    """The claim's name, None where none is needed. Raises ClaimError."""
-    if entry.resource_claim_name is not None:
-        return entry.resource_claim_name
-    for status in pod.status.resource_claim_statuses:
-        if status.name == entry.name:
-            return status.resource_claim_name
-    meta = pod.metadata
-    raise ClaimError(f'pod "{meta.namespace}/{meta.name}": pod status does not contain a claim for {entry.name}')
-
-
 def claims_of(pod: Pod, claims: Lister) -> list[ResourceClaim]:
     """Raises ClaimError."""
     meta = pod.metadata
     found = []
     for entry in pod.spec.resource_claims:
-        name = claim_name(pod, entry)
+        try:
+            name = claim_name(pod, entry)
+        except NotMade as error:
+            raise ClaimError(str(error)) from error
         if name is None:
             continue
         claim: ResourceClaim | None = claims.get(f"{meta.namespace}/{name}")
