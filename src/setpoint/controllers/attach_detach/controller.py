@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import (
@@ -160,10 +161,7 @@ def new(context: Context) -> Controller[Observed, Plan]:
     """The controller, its handlers registered; nothing runs yet."""
     known = _known(context.informers)
     reconciler = AttachDetachReconciler(context.client, context.clock, known, context.recorder(RECORDER))
-    informers: list[Informer[Any]] = [
-        known.nodes, known.pods, known.claims, known.volumes, known.drivers, known.attachments
-    ]  # fmt: skip
-    controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, informers=informers)
+    controller: Controller[Observed, Plan] = Controller(NAME, reconciler, context.clock, informers=astuple(known))
 
     def node_changed(_: str, old: Node | None, node: Node | None) -> None:
         """Heartbeats are nobody's business."""
