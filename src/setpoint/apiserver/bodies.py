@@ -152,7 +152,9 @@ class Bodies:
         repeated = _patch_complaints(patch) if validation != decode.IGNORE else []
         try:
             empties = decode.holds_empty_list(patch)
-            decoded = decode.read(text, "application/json", node, validation=decode.WARN, expected=expected, empties=empties)
+            decoded = decode.read(
+                text, "application/json", node, validation=decode.WARN, expected=expected, empties=empties, repeats=False
+            )
         except decode.DecodeError as error:
             why = _within_metadata(str(error)) if "schema_of" in resource.extra else str(error)
             raise _invalid_result(patched, current, node, patch, why) from error

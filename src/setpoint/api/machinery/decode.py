@@ -140,9 +140,13 @@ def read(
     validation: str = WARN,
     expected: Expected | None = None,
     empties: bool = False,
+    repeats: bool = True,
 ) -> Decoded:
-    """As `decode`, for callers with a sentence of their own around the complaint (options, patches). Raises DecodeError."""
-    obj = fast(body)  # also for YAML, of which JSON is a part that the fast reader knows as well
+    """As `decode`, for callers with a sentence of their own around the complaint (options, patches). Raises DecodeError.
+
+    `repeats`: a name may stand twice, which it does not in what this server has written itself.
+    """
+    obj = fast(body, repeats=repeats)  # also for YAML, of which JSON is a part that the fast reader knows as well
     if obj is None:
         slowly = _read_yaml if is_yaml(media_type) else _read_slowly
         return slowly(body, node, validation, expected, empties=empties)
@@ -206,7 +210,7 @@ def _again(text: bytes, node: Node | None, *, empties: bool) -> Decoded:
         raise DecodeError(f"{where}{error}") from error
 
 
-def fast(body: bytes) -> dict[str, Any] | None:
+def fast(body: bytes, *, repeats: bool = True) -> dict[str, Any] | None:
     """The object, or None where only the slow reader can tell what the body is."""
     try:
         obj = orjson.loads(body)
@@ -214,6 +218,8 @@ def fast(body: bytes) -> dict[str, Any] | None:
         return None
     if type(obj) is not dict or type(obj.get("kind", "")) is not str or type(obj.get("apiVersion", "")) is not str:
         return None
+    if not repeats:
+        return obj
     try:
         again = orjson.dumps(obj)
     except (TypeError, ValueError):

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import gojson
+from setpoint.api.machinery.patch import json_patch, merge, strategic
 from setpoint.api.machinery.schema.canonical import NOTHING
 from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers, heartbeats, ownership
@@ -60,6 +61,7 @@ async def handle(call: Call) -> Response:
         strategy=strategy,
         own=ownership.for_update(call, manager),
         patch=True,
+        copies=media == MERGE_PATCH and store.codec.reads_plainly and store.codec.is_stored(version),  # which is decoded anew
         renew=heartbeats.renewal(call, strategy, first, manager, strategic=media == STRATEGIC_PATCH),
     )
     outcome = await updating.update(store, call.context("UPDATE", options), change)
@@ -106,19 +108,13 @@ def apply_patch(
     resource, version = (other, other.storage_version) if other is not None else (call.resource, call.version)
     body = call.request.body
     if media == STRATEGIC_PATCH:
-        from setpoint.api.machinery.patch import strategic
-
         node = call.bodies.node(resource, version)
         merged = strategic.apply(current, patch, node)
         settled = current if other is None and call.store.codec.is_stored(version) else {}
         return call.bodies.restored(merged, patch, body, resource, version, options.validation, settled)
     if media == JSON_PATCH:
-        from setpoint.api.machinery.patch import json_patch
-
         patched = json_patch.apply(current, patch, validation=options.validation)
     else:
-        from setpoint.api.machinery.patch import merge
-
         patched = merge.apply(current, patch)
     return call.bodies.patched(patched, current, body, resource, version, options.validation)
 

@@ -135,7 +135,7 @@ class _Apply:
         fields = sets.without(merging.owned(self.whole, self.config), self.write.ignored)
         last = owners.get(self.who)
         owners[self.who] = Owner(fields, self.write.api_version, last.time if last else None)
-        if last is not None and last.fields:
+        if last is not None and not self._keeps(fields, last):
             merged = self.prune(merged, owners, last)
         versions = Versions(self.live, merged, compare(self.whole, self.live, merged), self.write)
         conflicts = disputed(owners, versions, self.who)
@@ -144,6 +144,12 @@ class _Apply:
         release(owners, versions, self.who)
         self.strip(owners)
         return (None if merged == self.live else merged), owners
+
+    def _keeps(self, fields: Set, last: Owner) -> bool:
+        """Whether everything that was applied before is applied again: then there is nothing to remove."""
+        if last.api_version != self.write.api_version and self.write.convert is not None:
+            return not last.fields
+        return not sets.difference(last.fields, fields)
 
     def strip(self, owners: Managed) -> None:
         mine = owners.get(self.who)
