@@ -110,7 +110,7 @@ class Rig:
         return transport
 
     def options(self, **more: Any) -> AgentOptions:
-        pair = identities.node_serving(self.server, NODE)
+        pair = self.server.certificates.node(NODE)
         return AgentOptions(
             name=NODE,
             directory=self.directory / "nodes" / NODE,

@@ -7,8 +7,8 @@ from typing import Any
 from setpoint.registry.pod.known_specs import KnownSpecs
 
 
-def pod(volume: str, secret: str = "s", **metadata: Any) -> dict[str, Any]:
-    volumes = [{"name": volume, "projected": {"sources": []}}, {"name": "own", "secret": {"secretName": secret}}]
+def pod(volume: str, source: str = "s", **metadata: Any) -> dict[str, Any]:
+    volumes = [{"name": volume, "projected": {"sources": []}}, {"name": "own", "secret": {"secretName": source}}]
     mounts = [{"name": volume, "mountPath": "/token"}]
     return {"metadata": {"name": "p", **metadata}, "spec": {"volumes": volumes, "containers": [{"volumeMounts": mounts}]}}
 
@@ -24,10 +24,10 @@ def test_a_template_with_another_name_of_the_token_volume_is_known() -> None:
 
 
 def test_another_spec_is_not_known() -> None:
-    assert not known(pod("kube-api-access-abcde"), pod("kube-api-access-abcde", secret="t"))
+    assert not known(pod("kube-api-access-abcde"), pod("kube-api-access-abcde", source="t"))
     assert not known(pod("kube-api-access-abcde"), pod("kube-api-access-"))
-    assert not known(pod("kube-api-access-abcde", secret="kube-api-access-abcde"), pod("kube-api-access-abcdf", secret="x"))
-    assert not known(pod("kube-api-access-abcde", secret="kube-api-access-abcde"), pod("kube-api-access-fghij", secret=""))
+    assert not known(pod("kube-api-access-abcde", source="kube-api-access-abcde"), pod("kube-api-access-abcdf", source="x"))
+    assert not known(pod("kube-api-access-abcde", source="kube-api-access-abcde"), pod("kube-api-access-fghij", source=""))
 
 
 def test_annotations_and_ephemeral_volumes_are_looked_at_each_time() -> None:
