@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -227,6 +228,10 @@ def manager_of(options: WriteOptions, request: Request) -> str:
     """The name that owns what is written: the one given, or the User-Agent up to its first slash."""
     if options.field_manager:
         return options.field_manager
-    agent = request.headers.get("user-agent", "")
+    return _of_agent(request.headers.get("user-agent", ""))
+
+
+@lru_cache(maxsize=256)
+def _of_agent(agent: str) -> str:
     prefix = agent.partition("/")[0]
     return "".join(letter for letter in prefix if letter.isprintable())[:_MANAGER_LIMIT] or "unknown"

@@ -9,7 +9,10 @@ from setpoint.api.machinery.resource import Resource
 
 def controller_of(meta: Any) -> Any:
     """The owner reference with `controller: true` in an object's metadata Struct, or None (`metav1.GetControllerOf`)."""
-    return next((ref for ref in meta.owner_references or () if ref.controller), None)
+    for ref in meta.owner_references or ():  # asked of every object at every change: a generator would cost twice as much
+        if ref.controller:
+            return ref
+    return None
 
 
 def is_controlled_by(meta: Any, owner: Any) -> bool:

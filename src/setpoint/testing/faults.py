@@ -101,10 +101,10 @@ class Link:
         faults, rates = self._faults, self._faults.rates
         if rates.latency:
             await faults.clock.sleep(faults.rng.random() * rates.latency)
+        if rates is CALM and not faults.down:
+            return self._seen(request, await self._inner.call(request))
         self._refuse(request)
-        response = await self._inner.call(request)
-        if response.status == _FORBIDDEN and _NO_RIGHT in (response.body or b""):
-            faults.refused.append(f"{request.method} {request.path}: {(response.body or b'').decode()}")
+        response = self._seen(request, await self._inner.call(request))
         if request.method in _WRITES and faults.happens("lost answer", rates.lost_answer):
             faults.lost(request)
             if request.method == "POST":
@@ -112,6 +112,11 @@ class Link:
             raise TransportError("connection reset by peer")
         if rates.latency:
             await faults.clock.sleep(faults.rng.random() * rates.latency)
+        return response
+
+    def _seen(self, request: Request, response: Response) -> Response:
+        if response.status == _FORBIDDEN and _NO_RIGHT in (response.body or b""):
+            self._faults.refused.append(f"{request.method} {request.path}: {(response.body or b'').decode()}")
         return response
 
     def _refuse(self, request: Request) -> None:

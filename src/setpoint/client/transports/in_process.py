@@ -40,6 +40,8 @@ class InProcessTransport:
         self._make_request = make_request
         self._user = user
         self._closed = False
+        self._sent: Mapping[str, str] = {}
+        self._lowered: Mapping[str, str] = {}
 
     async def call(self, request: Request) -> Response:
         answer = await self._handle(request)
@@ -66,12 +68,18 @@ class InProcessTransport:
                 method=request.method,
                 path=request.path,
                 query={name: [value] for name, value in request.query.items()},
-                headers={name.lower(): value for name, value in request.headers.items()},
+                headers=self._lower_case(request.headers),
                 body=request.body,
                 user=self._user,
             )
         )
         return answer
+
+    def _lower_case(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Headers as the pipeline has them. A client sends the same few again and again: those are not made anew."""
+        if self._sent is not headers:
+            self._sent, self._lowered = headers, {name.lower(): value for name, value in headers.items()}
+        return self._lowered
 
 
 class _Stream:

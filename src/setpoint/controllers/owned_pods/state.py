@@ -22,7 +22,10 @@ def is_terminating(pod: core_v1.Pod) -> bool:
 
 
 def ready_condition(pod: core_v1.Pod) -> core_v1.PodCondition | None:
-    return next((condition for condition in pod.status.conditions if condition.type == "Ready"), None)
+    for condition in pod.status.conditions:  # asked of all pods again and again: a generator would cost twice as much
+        if condition.type == "Ready":
+            return condition
+    return None
 
 
 def is_ready(pod: core_v1.Pod) -> bool:
