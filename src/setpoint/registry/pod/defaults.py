@@ -18,11 +18,8 @@ from setpoint.registry.strategy import Object
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600
 _CONTAINER_FIELDS = ("containers", "initContainers", "ephemeralContainers")
-_DEAD_ANNOTATIONS = (
-    "pod.beta.kubernetes.io/init-containers",
-    "pod.alpha.kubernetes.io/init-containers",
-    "pod.beta.kubernetes.io/init-container-statuses",
-    "pod.alpha.kubernetes.io/init-container-statuses",
+_DEAD_ANNOTATIONS = frozenset(
+    f"pod.{stage}.kubernetes.io/init-container{what}" for stage in ("alpha", "beta") for what in ("s", "-statuses")
 )
 
 
@@ -43,10 +40,12 @@ def default_pod(pod: Object) -> None:
 def default_around_spec(pod: Object) -> None:
     """A pod's status and annotations."""
     _pod_addresses(pod.get("status") or {})
-    annotations = (pod.get("metadata") or {}).get("annotations")
-    if annotations:
-        for key in _DEAD_ANNOTATIONS:
-            annotations.pop(key, None)
+    metadata = pod.get("metadata") or {}
+    annotations = metadata.get("annotations")
+    if annotations and not _DEAD_ANNOTATIONS.isdisjoint(annotations):
+        metadata["annotations"] = {key: value for key, value in annotations.items() if key not in _DEAD_ANNOTATIONS}
+        if not metadata["annotations"]:
+            del metadata["annotations"]
 
 
 def default_template(template: Object) -> None:
