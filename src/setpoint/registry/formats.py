@@ -46,24 +46,23 @@ _known_ip = lru_cache(maxsize=4096)(_read_ip)
 
 
 def ip(value: str) -> list[str]:
-    """An IP address in a field of old, where Kubernetes tolerates leading zeros."""
-    return [] if parse_ip(value) is not None else [IP_ADDRESS]
+    """An IP address: without leading zeros, and no IPv4 in the clothes of IPv6 (KEP-4858)."""
+    address = parse_ip(value)
+    if address is None:
+        return [IP_ADDRESS]
+    if address.version == 4:
+        return [] if value == str(address) else ["must not have leading 0s"]
+    return [] if address.ipv4_mapped is None else ["must not be an IPv4-mapped IPv6 address"]
 
 
 def canonical_ip(value: str) -> list[str]:
     """An IP address in a newer field, where only its one canonical form will do."""
-    address = parse_ip(value)
-    if address is None:
-        return [IP_ADDRESS]
-    if address.version == 4 and value != str(address):
-        return ["must not have leading 0s"]
-    if address.version == 6 and address.ipv4_mapped is not None:
-        return ["must not be an IPv4-mapped IPv6 address"]
-    return [] if value == str(address) else [f'must be in canonical form ("{address}")']
+    messages, address = ip(value), parse_ip(value)
+    return messages if messages or value == str(address) else [f'must be in canonical form ("{address}")']
 
 
-def canonical_cidr(value: str) -> list[str]:
-    """A network in a newer field: in canonical form, nothing set beyond the prefix."""
+def cidr(value: str) -> list[str]:
+    """A network, nothing set beyond its prefix (KEP-4858)."""
     network, (address, _, bits) = parse_cidr(value), value.partition("/")
     if network is None:
         return [CIDR]
@@ -72,9 +71,13 @@ def canonical_cidr(value: str) -> list[str]:
         return ["must not have leading 0s in IP or prefix length"]
     if host.version == 6 and host.ipv4_mapped is not None:
         return ["must not have an IPv4-mapped IPv6 address"]
-    if host != network.network_address:
-        return ["must not have bits set beyond the prefix length"]
-    return [] if value == str(network) else [f'must be in canonical form ("{network}")']
+    return [] if host == network.network_address else ["must not have bits set beyond the prefix length"]
+
+
+def canonical_cidr(value: str) -> list[str]:
+    """A network in a newer field: in canonical form."""
+    messages, network = cidr(value), parse_cidr(value)
+    return messages if messages or value == str(network) else [f'must be in canonical form ("{network}")']
 
 
 def parse_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
@@ -86,10 +89,6 @@ def parse_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | No
         return ipaddress.ip_network((parsed, int(bits)), strict=False)
     except ValueError:
         return None
-
-
-def cidr(value: str) -> list[str]:
-    return [] if parse_cidr(value) is not None else [CIDR]
 
 
 def special_ip(value: str) -> list[str]:

@@ -103,7 +103,7 @@ def test_the_status_of_nodes(status: Json, wanted: list[str]) -> None:
 
 def test_fields_of_nodes_that_are_gone() -> None:
     strategy = NodeStrategy()
-    old = created(strategy, node({"configSource": {"configMap": {}}, "externalID": "a", "podCIDRs": ["10.0.00.0/24"]}))
+    old = created(strategy, node({"configSource": {"configMap": {}}, "externalID": "a", "podCIDRs": ["fd00:0::/64"]}))
     assert "configSource" not in old["spec"]
     deprecated, padded = strategy.warnings_on_create(context(), old)
     assert deprecated == "spec.externalID: this field is deprecated, and is unused by Kubernetes"

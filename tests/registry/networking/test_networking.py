@@ -97,6 +97,8 @@ def test_one_form_of_an_address(value: str, message: list[str]) -> None:
         ("fd00::/64", []),
         ("010.0.0.0/8", ["must not have leading 0s in IP or prefix length"]),
         ("10.0.0.0/08", ["must not have leading 0s in IP or prefix length"]),
+        ("10.0.0.1/8", ["must not have bits set beyond the prefix length"]),
+        ("::ffff:1.2.3.0/120", ["must not have an IPv4-mapped IPv6 address"]),
         ("fd00:0::/64", ['must be in canonical form ("fd00::/64")']),
     ],
 )

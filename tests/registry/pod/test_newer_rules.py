@@ -23,6 +23,17 @@ def said(spec: Json | None = None, /, **container: object) -> list[str]:
     [
         ({"hostUsers": False, "hostPID": True}, ["spec.HostPID: Forbidden: when `hostUsers` is false"]),
         (
+            {"securityContext": {"seLinuxChangePolicy": "MountOption"}},
+            ['spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"'],
+        ),
+        (
+            {"dnsConfig": {"nameservers": ["1.2.3.04"]}, "hostAliases": [{"ip": "::ffff:1.2.3.4"}]},
+            [
+                'spec.dnsConfig.nameservers[0]: Invalid value: "1.2.3.04": must not have leading 0s',
+                'spec.hostAliases[0].ip: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address',
+            ],
+        ),
+        (
             {"os": {"name": "windows"}, "hostUsers": False, "shareProcessNamespace": False, "hostPID": False},
             [
                 "spec.hostUsers: Forbidden: cannot be set for a windows pod",

@@ -144,7 +144,7 @@ def _address(path: str, index: int, address: str, kind: str) -> Errors:
     version = _VERSIONS.get(kind)
     if version is None:
         return []
-    if messages := formats.canonical_ip(address):
+    if messages := formats.ip(address):
         return complain(here, address, messages)
     parsed = formats.parse_ip(address)
     if parsed is not None and parsed.version != version:

@@ -18,9 +18,7 @@ def port_warnings(path: str, spec: Mapping[str, Any]) -> list[str]:
     """Over all containers of the pod, for they share one address."""
     out: list[str] = []
     known: dict[tuple[Any, ...], list[tuple[str, Port]]] = {}
-    named: dict[str, str] = {}
     for here, container in all_containers(path, spec):
-        lasting = ".initContainers[" not in here or container.get("restartPolicy") == "Always"
         for i, port in enumerate(container.get("ports") or ()):
             where = f"{here}.ports[{i}]"
             if port.get("hostIP") and not port.get("hostPort"):
@@ -32,8 +30,19 @@ def port_warnings(path: str, spec: Mapping[str, Any]) -> list[str]:
                 if (problem := _clash(port, before))
             ]
             others.append((where, port))
-            if lasting and port.get("name"):
-                out += _name(where, port["name"], named)
+    return out + _names(path, spec)
+
+
+def _names(path: str, spec: Mapping[str, Any]) -> list[str]:
+    """Of all containers that last: init containers only if they are sidecars."""
+    out: list[str] = []
+    named: dict[str, str] = {}
+    for here, container in all_containers(path, spec):
+        if ".initContainers[" in here and container.get("restartPolicy") != "Always":
+            continue
+        for i, port in enumerate(container.get("ports") or ()):
+            if port.get("name"):
+                out += _name(f"{here}.ports[{i}]", port["name"], named)
     return out
 
 

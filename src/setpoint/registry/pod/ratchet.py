@@ -46,4 +46,6 @@ def _loosened(options: Options, metadata: Mapping[str, Any], spec: Mapping[str, 
         changes["allow_invalid_spread_selector"] = True
     if (spec.get("hostNetwork") or spec.get("hostIPC")) and (spec.get("securityContext") or {}).get("sysctls"):
         changes["allow_host_sysctls"] = True
+    if (spec.get("securityContext") or {}).get("seLinuxChangePolicy") is not None:
+        changes["any_selinux_change_policy"] = True
     return replace(options, **changes) if changes else options

@@ -23,6 +23,7 @@ class Options(Struct, frozen=True):
     allow_invalid_required_node_affinity: bool = False
     allow_host_sysctls: bool = False
     allow_invalid_deletion_cost: bool = False
+    any_selinux_change_policy: bool = False
 
 
 class PodScope(Struct, frozen=True):

@@ -121,7 +121,9 @@ def validate_pod_security(path: str, spec: Mapping[str, Any], options: Options) 
     errors += validate_windows_options(f"{path}.windowsOptions", context.get("windowsOptions"))
     errors += validate_app_armor_profile(f"{path}.appArmorProfile", context.get("appArmorProfile"))
     errors += _choice(path, context, "supplementalGroupsPolicy", ("Merge", "Strict"))
-    return errors + _choice(path, context, "seLinuxChangePolicy", ("MountOption", "Recursive"))
+    # volumes are not mounted with labels by default (KEP-1710), so a new pod cannot ask for it
+    known = ("MountOption", "Recursive") if options.any_selinux_change_policy else ("Recursive",)
+    return errors + _choice(path, context, "seLinuxChangePolicy", known)
 
 
 def _choice(path: str, context: Mapping[str, Any], field: str, allowed: tuple[str, ...]) -> Errors:
