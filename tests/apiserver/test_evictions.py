@@ -82,3 +82,18 @@ def test_the_last_disruption_changes_the_condition() -> None:
     (condition,) = used_up(former, "now")
     assert (condition["status"], condition["reason"], condition["lastTransitionTime"]) == ("False", "InsufficientPods", "now")
     assert former["conditions"][0]["status"] == "True"
+
+
+async def test_too_many_evictions_that_nobody_saw_end_allow_no_more(api: Api) -> None:
+    budgets = "/apis/policy/v1/namespaces/d/poddisruptionbudgets"
+    await api(f"POST {budgets}", {"metadata": {"name": "b"}, "spec": {"minAvailable": 0, "selector": {}}})
+    disrupted = {f"gone-{number}": "2030-01-01T00:00:00Z" for number in range(2001)}
+    counts = {"currentHealthy": 1, "desiredHealthy": 0, "expectedPods": 1, "observedGeneration": 1}
+    await api.merge(f"{budgets}/b/status", {"status": {**counts, "disruptionsAllowed": 1, "disruptedPods": disrupted}})
+    await api(f"POST {PODS}", POD)
+    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    await api.merge(f"{PODS}/p/status", {"status": ready})
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    answer = await api(f"POST {PODS}/p/eviction", eviction, code=403)
+    why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+    assert answer["message"] == f'poddisruptionbudget.policy "b" is forbidden: {why}'

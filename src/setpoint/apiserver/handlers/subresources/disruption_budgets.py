@@ -8,17 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from setpoint.api.machinery import selectors
-from setpoint.api.machinery.status import StatusError
+from setpoint.api.machinery.status import StatusError, forbidden_object
 from setpoint.apiserver.call import Call
 from setpoint.registry.strategy import Object
 from setpoint.storage.protocol import Conflict, NotFound
 
 _ATTEMPTS = 20
+_BUDGET = "poddisruptionbudget"
 _ALLOWED = "DisruptionAllowed"
+_MOST_DISRUPTED = 2000  # evictions that the budgets' controller has not yet seen come to their end
 
 
 async def ask(call: Call, pod: Object, *, dry_run: bool) -> str:
-    """Take one disruption of the pod's budget, again where somebody else took one at the same time. Raises 429, 500, 504.
+    """Take one disruption of the pod's budget, again where somebody else took one at the same time. Raises 403, 429, 500, 504.
 
     The name of a budget under which the pod may go without one, as long as it is not ready; "" where it is not so.
     """
@@ -70,7 +72,12 @@ async def _take_one(call: Call, budget: Object, pod: Object, *, dry_run: bool) -
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         raise still_processed(name)
     allowed = status.get("disruptionsAllowed", 0)
-    if allowed <= 0:
+    if allowed < 0:
+        raise forbidden_object("policy", _BUDGET, name, "pdb disruptions allowed is negative")
+    if len(status.get("disruptedPods") or ()) > _MOST_DISRUPTED:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise forbidden_object("policy", _BUDGET, name, why)
+    if not allowed:
         raise _refused(_why(name, status), 0)
     if not dry_run:
         await _count(call, budget, pod, allowed)
