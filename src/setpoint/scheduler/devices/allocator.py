@@ -8,7 +8,7 @@ Source: `k8s.io/dynamic-resource-allocation/structured`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
@@ -62,6 +62,8 @@ class Given(Struct, frozen=True):
 
 Gives = list[Given]
 Classes = Callable[[str], DeviceClass | None]
+#: whether a device is one of those that a claim's wish means, by the claim's uid, the wish's name and the device
+Suits = MutableMapping[tuple[str, str, DeviceKey], bool]
 
 
 def wishes_of(request: DeviceRequest, classes: Classes) -> list[Wish]:
@@ -81,14 +83,14 @@ def _wish(name: str, asked: ExactDeviceRequest | DeviceSubRequest, classes: Clas
 
 
 class Allocator:
-    """For one node. `taken` are the devices that other claims have."""
+    """For one node. `taken` are the devices that other claims have; `suits` is what was found out for the pod on other nodes."""
 
-    def __init__(self, pools: Sequence[Pool], taken: AbstractSet[DeviceKey], classes: Classes) -> None:
+    def __init__(self, pools: Sequence[Pool], taken: AbstractSet[DeviceKey], classes: Classes, suits: Suits) -> None:
         self._pools = pools
         self._taken = taken
         self._classes = classes
         self._given: set[DeviceKey] = set()
-        self._suits: dict[tuple[str, str, DeviceKey], bool] = {}
+        self._suits = suits
         self._steps = 0
 
     def allocate(self, claims: Sequence[ResourceClaim]) -> list[Gives] | None:

@@ -16,7 +16,7 @@ from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES, DeviceRequest, ResourceClaim
 from setpoint.client.node_selectors import term_matches
 from setpoint.client.transport import TransportError
-from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails
+from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails, Suits
 from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_reserved
 from setpoint.scheduler.devices.pools import DeviceKey, Published
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
@@ -41,6 +41,7 @@ class PodClaims(Struct):
     taken: frozenset[DeviceKey] = frozenset()
     published: Published = NOTHING_PUBLISHED
     gives: dict[str, Sequence[Gives]] = field(default_factory=dict)
+    suits: Suits = field(default_factory=dict)
 
 
 NOTHING = PodClaims()
@@ -132,7 +133,7 @@ class DynamicResources:
         found = state.read(PodClaims)
         if found.new:
             try:
-                allocator = Allocator(found.published.pools_for(node.known), found.taken, self._classes.get)
+                allocator = Allocator(found.published.pools_for(node.known), found.taken, self._classes.get, found.suits)
                 gives = allocator.allocate(found.new)
             except NodeFails as error:
                 return unresolvable(str(error))
