@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import pytest
 from tests.registry.builders import Json, complaints, context, created, workload
 
+from setpoint.registry.apps.controller_revision import ControllerRevisionStrategy
 from setpoint.registry.apps.daemon_set import DaemonSetStrategy
 from setpoint.registry.apps.deployment import DeploymentStrategy, deployment_status
 from setpoint.registry.apps.replica_set import ReplicaSetStrategy
@@ -159,3 +161,17 @@ def test_containers_of_a_stateful_set_mount_its_claims() -> None:
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     body["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim}]
     assert complaints(KINDS["StatefulSet"], body) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        ({}, []),
+        (None, ["data: Required value: data is mandatory"]),
+        ([], ["data: Required value: data must be a valid JSON object"]),
+    ],
+)
+def test_a_revision_holds_an_object(data: Any, wanted: list[str]) -> None:
+    obj = {"metadata": {"name": "r"}, "data": data, "revision": 1}
+    assert complaints(ControllerRevisionStrategy(), obj) == wanted
+    assert complaints(ControllerRevisionStrategy(), obj, obj) == []

@@ -93,3 +93,21 @@ def test_one_that_scales_to_zero_may_go_on() -> None:
     spec = {"minReplicas": 0, "metrics": [metric]}
     assert len(complaints(STRATEGY, autoscaler(spec))) == 1
     assert complaints(STRATEGY, autoscaler(spec), created(STRATEGY, autoscaler(spec))) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ({}, ""),
+        ({"apiVersion": "v1"}, "apiVersion must specify API group"),
+        ({"apiVersion": "/v1"}, "apiVersion must specify API group"),
+        ({"apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c"),
+        ({"apiVersion": "v2", "kind": "ReplicationController"}, ""),
+    ],
+)
+def test_the_target_has_a_group(target: Json, why: str) -> None:
+    obj = autoscaler({"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", **target}})
+    assert [text.partition(": ")[2] for text in complaints(STRATEGY, obj)] == (
+        [f'Invalid value: "{target["apiVersion"]}": {why}'] if why else []
+    )
+    assert complaints(STRATEGY, obj, created(STRATEGY, dict(obj))) == []

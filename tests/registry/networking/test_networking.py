@@ -9,7 +9,7 @@ from tests.registry.builders import complaints, context, created
 
 from setpoint.registry import formats
 from setpoint.registry.discovery.endpoint_slice import EndpointSliceStrategy
-from setpoint.registry.networking.ingress import IngressStrategy
+from setpoint.registry.networking.ingress import IngressStrategy, ingress_status
 from setpoint.registry.networking.ingress_class import IngressClassStrategy
 from setpoint.registry.networking.network_policy import NetworkPolicyStrategy
 from setpoint.registry.networking.service_cidr import ServiceCIDRStrategy
@@ -123,3 +123,9 @@ def test_addresses_and_networks_that_will_not_do_in_future_are_warned_about() ->
     assert EndpointSliceStrategy().warnings_on_create(ask, names) == ["spec.addressType: FQDN endpoints are deprecated"]
     trusted = {**slice_, "metadata": {"labels": {"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}}}
     assert EndpointSliceStrategy().warnings_on_create(ask, trusted) == []
+
+
+def test_addresses_of_load_balancers_are_warned_about() -> None:
+    status = {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}, {"ip": "FD00::1"}, {"hostname": "a"}]}}
+    [warning] = ingress_status().warnings_on_update(context(), {"status": status}, {})
+    assert warning.startswith('status.loadBalancer.ingress[1]: IPv6 address "FD00::1" should be in RFC 5952')

@@ -10,7 +10,7 @@ from typing import Any
 
 from setpoint.api.machinery import quantity
 from setpoint.api.machinery.status import FieldError, invalid, not_supported, required
-from setpoint.registry.autoscaling.metrics import validate_metrics, validate_reference
+from setpoint.registry.autoscaling.metrics import validate_metrics, validate_reference, validate_version
 from setpoint.registry.fields import Errors, nonnegatives
 from setpoint.registry.pod.validation.resources import amount
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
@@ -36,21 +36,20 @@ class HorizontalPodAutoscalerStrategy(SpecStatusStrategy):
             spec["behavior"] = _complete(spec["behavior"])
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return _validate_spec(obj.get("spec") or {}, 1)
+        return _validate_spec(obj.get("spec") or {}, None)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        """One that scales to zero already may go on."""
-        lowest = 0 if (old.get("spec") or {}).get("minReplicas") == 0 else 1
-        return _validate_spec(obj.get("spec") or {}, lowest)
+        return _validate_spec(obj.get("spec") or {}, old.get("spec") or {})
 
 
-def _validate_spec(spec: Spec, lowest: int) -> Errors:
-    errors = _replicas(spec, lowest)
-    target = spec.get("scaleTargetRef") or {}
+def _validate_spec(spec: Spec, old: Spec | None) -> Errors:
+    """One that scales to zero already may go on; so may one whose target has no good version."""
+    errors = _replicas(spec, 0 if old is not None and old.get("minReplicas") == 0 else 1)
+    target, before = spec.get("scaleTargetRef") or {}, (old or {}).get("scaleTargetRef") or {}
     errors += validate_reference("spec.scaleTargetRef", target)
-    version = target.get("apiVersion", "")
-    if "/" not in version and not (version == "v1" and target.get("kind") == "ReplicationController"):
-        errors.append(invalid("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group"))
+    if old is None or any(target.get(field, "") != before.get(field, "") for field in ("apiVersion", "kind")):
+        core = target.get("kind") == "ReplicationController"
+        errors += validate_version("spec.scaleTargetRef.apiVersion", target.get("apiVersion", ""), core=core)
     errors += validate_metrics("spec.metrics", spec.get("metrics") or (), spec.get("minReplicas"))
     for field in ("scaleUp", "scaleDown"):
         rules = (spec.get("behavior") or {}).get(field)

@@ -56,6 +56,14 @@ def validate_reference(path: str, reference: Spec) -> Errors:
     return errors
 
 
+def validate_version(path: str, version: str, *, core: bool) -> Errors:
+    """The apiVersion of another object, which must name a group unless that may be the core one."""
+    if version.count("/") > 1:
+        return [invalid(path, version, f"unexpected GroupVersion string: {version}")]
+    group = version.rpartition("/")[0]
+    return [] if group or core else [invalid(path, version, "apiVersion must specify API group")]
+
+
 def _identifier(path: str, metric: Spec) -> Errors:
     name = metric.get("name", "")
     if not name:
@@ -85,8 +93,9 @@ def _given(target: Spec, *fields: str) -> list[str]:
 
 
 def _object(path: str, source: Spec) -> Errors:
-    target = source.get("target") or {}
-    errors = validate_reference(f"{path}.describedObject", source.get("describedObject") or {})
+    target, described = source.get("target") or {}, source.get("describedObject") or {}
+    errors = validate_reference(f"{path}.describedObject", described)
+    errors += validate_version(f"{path}.describedObject.apiVersion", described.get("apiVersion", ""), core=True)
     errors += _identifier(f"{path}.metric", source.get("metric") or {}) + _target(f"{path}.target", target)
     if not _given(target, "value", "averageValue"):
         why = "must set either a target value or averageValue"

@@ -34,6 +34,7 @@ class EndpointSliceStrategy(Strategy):
 
     has_generation: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
+    compares_metadata_on_update: ClassVar[bool] = False
 
     def default(self, obj: Object) -> None:
         for port in obj.get("ports") or ():
@@ -144,7 +145,7 @@ def _address(path: str, index: int, address: str, kind: str) -> Errors:
     version = _VERSIONS.get(kind)
     if version is None:
         return []
-    if messages := formats.ip(address):
+    if messages := formats.canonical_ip(address):
         return complain(here, address, messages)
     parsed = formats.parse_ip(address)
     if parsed is not None and parsed.version != version:

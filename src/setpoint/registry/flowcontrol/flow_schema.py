@@ -57,6 +57,7 @@ class FlowSchemaStrategy(SpecStatusStrategy):
 
     has_generation: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
+    compares_metadata_on_update: ClassVar[bool] = False
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

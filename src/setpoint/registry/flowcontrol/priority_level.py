@@ -43,6 +43,7 @@ class PriorityLevelStrategy(SpecStatusStrategy):
 
     has_generation: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
+    compares_metadata_on_update: ClassVar[bool] = False
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, invalid, not_supported, required
 from setpoint.registry import formats
+from setpoint.registry.address_warnings import ip_warnings
 from setpoint.registry.fields import Errors, complain, dns_label, dns_subdomain, required_segment
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
@@ -166,6 +167,14 @@ def _ingress_of(obj: Object) -> list[Spec]:
     return ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
 
 
+class IngressStatusStrategy(StatusStrategy):
+    """The `status` endpoint."""
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        points = enumerate(_ingress_of(obj))
+        return [text for i, point in points for text in ip_warnings(f"status.loadBalancer.ingress[{i}]", point.get("ip", ""))]
+
+
 def ingress_status() -> StatusStrategy:
     """The `status` endpoint."""
-    return StatusStrategy(IngressStrategy(), validate_status=_validate_status)
+    return IngressStatusStrategy(IngressStrategy(), validate_status=_validate_status)

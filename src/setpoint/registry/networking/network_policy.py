@@ -13,6 +13,7 @@ from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_su
 from setpoint.registry import formats
 from setpoint.registry.address_warnings import cidr_warnings
 from setpoint.registry.fields import Errors, complain, label_selector
+from setpoint.registry.spec_status import fill
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
@@ -34,7 +35,7 @@ class NetworkPolicyStrategy(Strategy):
         for side, _ in _SIDES:
             for rule in spec.get(side) or ():
                 for port in rule.get("ports") or ():
-                    port["protocol"] = port.get("protocol") or "TCP"
+                    fill(port, "protocol", "TCP")
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         return _validate_spec(obj.get("spec") or {}, {})

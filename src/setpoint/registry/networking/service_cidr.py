@@ -5,12 +5,10 @@ Source: `pkg/registry/networking/servicecidr`, `pkg/apis/networking/validation`.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from setpoint.api.machinery.status import FieldError, invalid, required
 from setpoint.registry import formats
 from setpoint.registry.fields import Errors, complain
-from setpoint.registry.spec_status import StatusStrategy
+from setpoint.registry.spec_status import STATUS_METADATA, StatusStrategy
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _PATH = "spec.cidrs"
@@ -18,8 +16,6 @@ _PATH = "spec.cidrs"
 
 class ServiceCIDRStrategy(Strategy):
     """Ranges stay, but one of the other family may be added. Kubernetes forgets to keep the status from writers here."""
-
-    validates_whole_on_update: ClassVar[bool] = True
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         ranges = _ranges(obj)
@@ -38,13 +34,10 @@ class ServiceCIDRStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         new, before = _ranges(obj), _ranges(old)
-        errors = self.validate(context, obj)
         grown = len(before) == 1 and len(new) == 2
         if len(new) != len(before) and not grown:
-            return [*errors, invalid(_PATH, new, formats.IMMUTABLE)]
-        for i, value in enumerate(before):
-            if new[i] != value:
-                errors.append(invalid(f"{_PATH}[{i}]", new[i], formats.IMMUTABLE))
+            return [invalid(_PATH, new, formats.IMMUTABLE)]
+        errors = [invalid(f"{_PATH}[{i}]", new[i], formats.IMMUTABLE) for i, value in enumerate(before) if new[i] != value]
         return errors + self.validate(context, obj) if grown else errors
 
 
@@ -54,6 +47,6 @@ def _ranges(obj: Object) -> list[str]:
 
 def service_cidr_status() -> StatusStrategy:
     """The `status` endpoint."""
-    strategy = StatusStrategy(ServiceCIDRStrategy())
+    strategy = StatusStrategy(ServiceCIDRStrategy(), keep_metadata=STATUS_METADATA)
     strategy.reset_fields = ()
     return strategy

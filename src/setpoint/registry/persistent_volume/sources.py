@@ -105,24 +105,24 @@ _SHOWN = {"gcePersistentDisk": "persistentDisk"}
 _SHOWN_TOO_MANY = {"cephfs": "cephFS"}
 
 
-def validate_source(spec: Source, name: str) -> Errors:
-    """Exactly one source; `name` is the volume's."""
+def validate_source(spec: Source, name: str, path: str = "spec") -> Errors:
+    """Exactly one source; `name` is the volume's, `path` leads to its spec."""
     errors: Errors = []
     given = [field for field in _SOURCES if spec.get(field) is not None]
     for i, field in enumerate(given):
         if i and field != "flexVolume":
-            errors.append(forbidden(f"spec.{_SHOWN_TOO_MANY.get(field, field)}", "may not specify more than 1 volume type"))
+            errors.append(forbidden(f"{path}.{_SHOWN_TOO_MANY.get(field, field)}", "may not specify more than 1 volume type"))
             continue
         if field == "iscsi":
-            errors += _name_length(spec[field], name)
-        errors += _SOURCES[field](f"spec.{_SHOWN.get(field, field)}", spec[field])
+            errors += _name_length(f"{path}.iscsi", spec[field], name)
+        errors += _SOURCES[field](f"{path}.{_SHOWN.get(field, field)}", spec[field])
         if field == "local" and spec.get("nodeAffinity") is None:
-            errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
-    return errors if given else [*errors, required("spec", "must specify a volume type")]
+            errors.append(required(f"{path}.nodeAffinity", "Local volume requires node affinity"))
+    return errors if given else [*errors, required(path, "must specify a volume type")]
 
 
-def _name_length(source: Source, name: str) -> Errors:
+def _name_length(path: str, source: Source, name: str) -> Errors:
     portal = source.get("targetPortal", "")
     if source.get("initiatorName") is None or len(f"{name}:{portal}") <= 64:
         return []
-    return [invalid("spec.iscsi.targetportal", portal, _TOO_LONG)]
+    return [invalid(f"{path}.targetportal", portal, _TOO_LONG)]

@@ -14,6 +14,7 @@ from setpoint.api.machinery.status import FieldError, forbidden, invalid, not_su
 from setpoint.kit.clock import rfc3339
 from setpoint.registry import formats, go_form
 from setpoint.registry.fields import Errors, complain, immutable
+from setpoint.registry.persistent_volume.access_modes import validate_access_modes
 from setpoint.registry.persistent_volume.sources import validate_source
 from setpoint.registry.pod.defaults import default_source
 from setpoint.registry.pod.validation.affinity import validate_node_selector
@@ -24,7 +25,6 @@ from setpoint.registry.strategy import Context, Object
 
 Spec = Mapping[str, Any]
 
-_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _POLICIES = ("Delete", "Recycle", "Retain")
 _VOLUME_MODES = ("Block", "Filesystem")
 
@@ -163,11 +163,7 @@ def _warnings(volume: Object) -> list[str]:
 
 
 def _validate_spec(spec: Spec, name: str) -> Errors:
-    modes = spec.get("accessModes") or ()
-    errors: Errors = [] if modes else [required("spec.accessModes")]
-    errors += [not_supported("spec.accessModes", mode, _MODES) for mode in modes if mode not in _MODES]
-    if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
-        errors.append(forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes"))
+    errors = validate_access_modes("spec.accessModes", spec.get("accessModes") or ())
     errors += _capacity(spec.get("capacity") or {})
     policy = spec.get("persistentVolumeReclaimPolicy", "")
     if policy and policy not in _POLICIES:

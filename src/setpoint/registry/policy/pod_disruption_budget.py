@@ -24,6 +24,7 @@ class PodDisruptionBudgetStrategy(SpecStatusStrategy):
 
     has_generation: ClassVar[bool] = True
     allow_unconditional_update = False
+    compares_metadata_on_update: ClassVar[bool] = False
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         obj["status"] = dict.fromkeys(_EMPTY_STATUS, 0)

@@ -33,7 +33,6 @@ _SYSTEM = {
 class PriorityClassStrategy(Strategy):
     """What a class is worth is for life, so the generation never rises."""
 
-    allow_create_on_update: ClassVar[bool] = True
     has_generation: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:

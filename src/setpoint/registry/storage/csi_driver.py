@@ -31,7 +31,6 @@ class CSIDriverStrategy(Strategy):
     allow_unconditional_update = False
     has_generation: ClassVar[bool] = True
     generation_from_start: ClassVar[bool] = False
-    validates_whole_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -54,7 +53,7 @@ class CSIDriverStrategy(Strategy):
             errors.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, why))
         in_secrets = spec.get("serviceAccountTokenInSecrets")
         if in_secrets is not None and not spec.get("tokenRequests"):
-            why = "may not be set when tokenRequests is not specified"
+            why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
             errors.append(invalid("spec.serviceAccountTokenInSecrets", in_secrets, why))
         return errors
 
@@ -63,8 +62,7 @@ class CSIDriverStrategy(Strategy):
         errors = self.validate(context, obj)
         errors += immutable("spec.attachedRequired", new.get("attachRequired"), before.get("attachRequired"))
         modes = "volumeLifecycleModes"
-        errors += immutable(f"spec.{modes}", new.get(modes), before.get(modes))
-        return errors + _tokens("spec.tokenRequests", new.get("tokenRequests") or ())
+        return errors + immutable(f"spec.{modes}", new.get(modes), before.get(modes))
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         spec = obj.get("spec") or {}
@@ -72,7 +70,8 @@ class CSIDriverStrategy(Strategy):
         return [_IN_SECRETS] if unset else []
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return self.warnings_on_create(context, obj)
+        new, before = ((one.get("spec") or {}).get("tokenRequests") or [] for one in (obj, old))
+        return [] if new == before else self.warnings_on_create(context, obj)
 
 
 def _tokens(path: str, requests: Sequence[Mapping[str, Any]]) -> Errors:

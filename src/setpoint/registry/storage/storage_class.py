@@ -100,6 +100,7 @@ class VolumeAttributesClassStrategy(Strategy):
     """A class of attributes never changes."""
 
     delete_returns_object: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         values = obj.get("parameters") or {}
@@ -113,4 +114,4 @@ class VolumeAttributesClassStrategy(Strategy):
         for field in ("driverName", "parameters"):
             if obj.get(field) != old.get(field):
                 errors.append(forbidden(field, f"updates to {field} are forbidden."))
-        return errors
+        return errors + self.validate(context, obj)

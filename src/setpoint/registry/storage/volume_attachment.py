@@ -12,6 +12,7 @@ from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, forbidden, invalid, required, too_long
 from setpoint.registry import formats, go_form
 from setpoint.registry.fields import Errors, complain, dns_subdomain
+from setpoint.registry.persistent_volume.inline import validate_inline_volume
 from setpoint.registry.pod.validation.remote_volumes import csi_driver_name
 from setpoint.registry.spec_status import STATUS_METADATA, SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
@@ -27,6 +28,7 @@ class VolumeAttachmentStrategy(SpecStatusStrategy):
     delete_returns_object: ClassVar[bool] = True
     allow_unconditional_update = False
     validates_whole_on_update: ClassVar[bool] = True
+    compares_metadata_on_update: ClassVar[bool] = False
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         obj["status"] = {"attached": False}
@@ -42,7 +44,7 @@ class VolumeAttachmentStrategy(SpecStatusStrategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
-        errors = _validate_spec(spec) + validate_attachment_status(obj, old)
+        errors = (_validate_spec(spec) + _validate_status(obj)) * 2  # Kubernetes looks at the whole twice: causes repeat
         if spec != (old.get("spec") or {}):
             errors.append(invalid("spec", go_form.of(spec, "VolumeAttachmentSpec"), formats.IMMUTABLE))
         return errors
@@ -58,10 +60,12 @@ def _validate_spec(spec: Mapping[str, Any]) -> Errors:
         errors.append(forbidden("spec.source", _ONE_SOURCE))
     elif volume == "":
         errors.append(required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName"))
+    elif inline is not None:
+        errors += validate_inline_volume("spec.source.inlineVolumeSpec", inline)
     return errors + dns_subdomain("spec.nodeName", spec.get("nodeName", ""))
 
 
-def validate_attachment_status(obj: Object, _old: Object) -> Errors:
+def _validate_status(obj: Object) -> Errors:
     status = obj.get("status") or {}
     given, path = status.get("attachmentMetadata") or {}, "status.attachmentMetadata"
     errors: Errors = []
@@ -76,6 +80,11 @@ def validate_attachment_status(obj: Object, _old: Object) -> Errors:
             why = names.in_range(code, 0, formats.MAX_INT32)
             errors += complain(f"status.{field}.errorCode", code, why)
     return errors
+
+
+def validate_attachment_status(obj: Object, _old: Object) -> Errors:
+    """Of the `status` endpoint, which goes by the same rules as the main one."""
+    return _validate_status(obj) * 2
 
 
 def volume_attachment_status() -> StatusStrategy:
