@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -231,7 +231,11 @@ def _rfc3339(seconds: int) -> str:
 
 def rfc3339_micro(seconds: float) -> str:
     """`metav1.MicroTime`: exactly six digits, UTC, `Z`."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    whole = math.floor(seconds)
+    micros = round((seconds - whole) * 1e6)
+    if micros == 1_000_000:
+        whole, micros = whole + 1, 0
+    return f"{_rfc3339(whole)[:-1]}.{micros:06d}Z"
 
 
 def parse_rfc3339(text: str) -> float:
