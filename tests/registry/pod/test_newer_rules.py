@@ -8,7 +8,7 @@ import pytest
 from tests.registry.builders import Json, complaints, created, pod
 
 from setpoint.registry.pod.path_warnings import path_warnings
-from setpoint.registry.pod.strategy import PodResizeStrategy, PodStatusStrategy, PodStrategy
+from setpoint.registry.pod.strategy import PodEphemeralContainersStrategy, PodResizeStrategy, PodStatusStrategy, PodStrategy
 
 STRATEGY = PodStrategy()
 TWO = {"cpu": "2", "memory": "2Gi"}
@@ -193,3 +193,59 @@ def test_tolerations_in_an_annotation_are_checked_there() -> None:
     assert said('[{"operator":"Exists"}]') == []
     (wrong,) = said('[{"key":"a","operator":"Foo"}]')
     assert wrong.startswith("metadata.annotations.scheduler.alpha.kubernetes.io/tolerations[0].operator: Unsupported value")
+
+
+RULES = [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]
+EVERYTHING = [{"action": "RestartAllContainers", "exitCodes": {"operator": "NotIn", "values": [42]}}]
+
+
+@pytest.mark.parametrize(
+    ("policy", "container", "code", "refused"),
+    [
+        ("Never", {}, 1, True),
+        ("OnFailure", {}, 1, False),
+        ("OnFailure", {}, 0, True),
+        ("Always", {"restartPolicy": "Never"}, 1, True),
+        ("Never", {"restartPolicy": "OnFailure"}, 1, False),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": RULES}, 42, False),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": RULES}, 1, True),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": EVERYTHING}, 42, False),
+    ],
+)
+def test_what_has_ended_for_good_stays_ended(policy: str, container: Json, code: int, refused: bool) -> None:
+    old = created(STRATEGY, pod({"restartPolicy": policy}, **container))
+    old["status"]["containerStatuses"] = [{"name": "c", "state": {"terminated": {"exitCode": code}}}]
+    new = deepcopy(old)
+    new["status"]["containerStatuses"][0]["state"] = {"running": {}}
+    wanted = ["status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state"]
+    assert complaints(PodStatusStrategy(), new, old) == (wanted if refused else [])
+
+
+def test_a_claim_for_extended_resources_fits_the_containers() -> None:
+    old = created(STRATEGY, pod())
+    name = old["spec"]["containers"][0]["name"]
+
+    def said(*mappings: Json, claim: str = "x") -> list[str]:
+        new = deepcopy(old)
+        new["status"]["extendedResourceClaimStatus"] = {"resourceClaimName": claim, "requestMappings": list(mappings)}
+        return [complaint.partition(": must")[0] for complaint in complaints(PodStatusStrategy(), new, old)]
+
+    path = "status.extendedResourceClaimStatus"
+    assert said(claim="") == [
+        f"{path}.requestMappings: Required value: at least one request mapping is required",
+        f"{path}.resourceClaimName: Required value",
+    ]
+    assert said({"containerName": "z", "resourceName": "a/b", "requestName": "r"}) == [
+        f'{path}.requestMappings[0].containerName: Invalid value: "z"'
+    ]
+    assert said({"containerName": name, "resourceName": "a/b", "requestName": "r"}) == [
+        f'{path}.requestMappings[0].resourceName: Invalid value: "a/b"'
+    ]
+
+
+def test_what_ephemeral_containers_cannot_have_they_cannot_have_empty() -> None:
+    old = created(STRATEGY, pod())
+    new = deepcopy(old)
+    new["spec"]["ephemeralContainers"] = [{"name": "e", "image": "i", "lifecycle": {}, "resources": {}}]
+    (complaint,) = complaints(PodEphemeralContainersStrategy(), new, old)
+    assert complaint == "spec.ephemeralContainers[0].lifecycle: Forbidden: cannot be set for an Ephemeral Container"

@@ -53,6 +53,16 @@ def test_specs_are_checked(spec: Json, wanted: list[str]) -> None:
     assert complaints(STRATEGY, service(spec)) == wanted
 
 
+def test_a_class_of_load_balancers_is_checked_twice_on_update() -> None:
+    old = created(STRATEGY, service())
+    new = deepcopy(old)
+    new["spec"]["loadBalancerClass"] = "a/b"
+    assert (
+        complaints(STRATEGY, new, old)
+        == ["spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'"] * 2
+    )
+
+
 def test_the_address_stays() -> None:
     old = created(STRATEGY, service({"clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.9"], "ipFamilies": ["IPv4"]}))
     new = deepcopy(old)

@@ -207,14 +207,20 @@ def validate_node_update(node: Object, old: Object) -> Errors:
     for i, address in enumerate(addresses):
         if address in addresses[:i]:
             errors.append(duplicate(f"status.addresses[{i}]", {"Type": address[0], "Address": address[1]}))
-    if before.get("podCIDRs") and before["podCIDRs"] != spec.get("podCIDRs"):
-        errors.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
+    errors += _changed_ranges(before.get("podCIDRs") or (), spec.get("podCIDRs") or ())
     if before.get("providerID") and before["providerID"] != spec.get("providerID"):
         errors.append(forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid'))
     errors += _taints("metadata.taints", spec.get("taints") or ())
     if before.get("externalID", "") != spec.get("externalID", ""):
         errors.append(forbidden("spec.externalID", "may not be updated"))
     return errors
+
+
+def _changed_ranges(old: Sequence[str], new: Sequence[str]) -> Errors:
+    """Each that changed is complained about, without its index."""
+    why = 'node updates may not change podCIDR except from "" to valid'
+    count = sum(map(str.__ne__, old, new)) if len(old) == len(new) else int(bool(old))
+    return [forbidden("spec.podCIDRs", why)] * count
 
 
 class NodeStatusStrategy(StatusStrategy):

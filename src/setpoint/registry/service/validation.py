@@ -166,17 +166,17 @@ def _balancer(service: Mapping[str, Any], spec: Spec) -> Errors:
 
 
 def load_balancer_class(spec: Spec, old: Spec | None) -> Errors:
-    """Set when the Service becomes a load balancer, and for as long as it is one."""
+    """Set when the Service becomes a load balancer, and for as long as it is one. Updates are checked twice, as in Kubernetes."""
     value = spec.get("loadBalancerClass")
     path = "spec.loadBalancerClass"
-    if old is not None:
-        both = spec.get("type") == old.get("type") == "LoadBalancer"
-        return [invalid(path, value, "may not change once set")] if both and value != old.get("loadBalancerClass") else []
+    errors: Errors = []
+    if old is not None and spec.get("type") == old.get("type") == "LoadBalancer" and value != old.get("loadBalancerClass"):
+        errors.append(invalid(path, value, "may not change once set"))
     if value is None:
-        return []
+        return errors
     if spec.get("type") != "LoadBalancer":
-        return [forbidden(path, _ONLY_BALANCER)]
-    return qualified_name(path, value)
+        return [*errors, forbidden(path, _ONLY_BALANCER)]
+    return errors + qualified_name(path, value)
 
 
 def _traffic(spec: Spec) -> Errors:

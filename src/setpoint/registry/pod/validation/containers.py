@@ -45,6 +45,9 @@ _EPHEMERAL_FORBIDDEN = (
     "lifecycle",
 )
 
+# set though what they point to is empty
+_POINTERS = {"restartPolicy", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
+
 
 def validate_containers(path: str, containers: Sequence[Container], scope: PodScope) -> Errors:
     if not containers:
@@ -119,11 +122,18 @@ def validate_ephemeral_containers(path: str, spec: Mapping[str, Any], scope: Pod
         names.add(name)
         if target and target not in others:
             errors.append(missing(f"{here}.targetContainerName", target))
-        errors += [forbidden(f"{here}.{field}", _NOT_FOR_EPHEMERAL) for field in _EPHEMERAL_FORBIDDEN if container.get(field)]
+        errors += [
+            forbidden(f"{here}.{field}", _NOT_FOR_EPHEMERAL) for field in _EPHEMERAL_FORBIDDEN if _is_set(container, field)
+        ]
         for j, mount in enumerate(container.get("volumeMounts") or ()):
             fields = ("subPath", "subPathExpr")
             errors += [forbidden(f"{here}.volumeMounts[{j}].{field}", _NOT_FOR_EPHEMERAL) for field in fields if mount.get(field)]
     return errors
+
+
+def _is_set(container: Container, field: str) -> bool:
+    value = container.get(field)
+    return value is not None if field in _POINTERS else bool(value)
 
 
 def image_blanks(path: str, container: Container) -> Errors:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import duplicate, forbidden, internal, invalid
+from setpoint.api.machinery.status import forbidden, internal, invalid
 from setpoint.registry import formats, go_form
 from setpoint.registry.fields import Errors, complain, immutable, qualified_name
+from setpoint.registry.pod.validation.claim_statuses import validate_claim_statuses
 from setpoint.registry.pod.validation.container_status import validate_container_statuses
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.pod import Pod
+from setpoint.registry.pod.validation.restarts import restarts_all, should_restart
 from setpoint.registry.pod.validation.update import annotation_errors
 
 Status = Mapping[str, Any]
 Statuses = Sequence[Mapping[str, Any]]
 
 _SYSTEM_CONDITIONS = {"PodScheduled", "Ready", "Initialized"}
-_KINDS = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+_RESTARTED = (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers"))
+_ENDED = "may not be transitioned to non-terminated state"
 
 
 def validate_pod_status(pod: Pod, old: Pod, options: Options) -> Errors:
@@ -36,7 +39,7 @@ def validate_pod_status(pod: Pod, old: Pod, options: Options) -> Errors:
     errors += nonnegative_generation("status", new_status)
     errors += immutable("status.qosClass", new_status.get("qosClass", ""), old_status.get("qosClass", ""))
     errors += _transitions(new_status, old_status, spec)
-    errors += _claim_statuses("status.resourceClaimStatuses", new_status, spec)
+    errors += validate_claim_statuses(new_status, spec)
     errors += _addresses("status.podIPs", new_status.get("podIPs") or [])
     errors += _host_addresses(new_status)
     return errors + validate_container_statuses(new_status, pod.get("spec") or {})
@@ -53,63 +56,27 @@ def nonnegative_generation(path: str, obj: Mapping[str, Any]) -> Errors:
 
 def _transitions(new: Status, old: Status, spec: Mapping[str, Any]) -> Errors:
     """A container that has ended for good stays ended; ephemeral containers are never restarted."""
-    policy = spec.get("restartPolicy", "")
-    restartable = {
-        container.get("name") for container in spec.get("initContainers") or () if container.get("restartPolicy") == "Always"
-    }
-    own = _policies(spec)
     errors: Errors = []
-    for kind in _KINDS:
-        fallback = "Never" if kind == "ephemeralContainerStatuses" else policy
-        skip = restartable if kind == "initContainerStatuses" else set()
-        errors += _stays_terminated(f"status.{kind}", new.get(kind) or (), old.get(kind) or (), (fallback, own, skip))
-    return errors
+    # a rule to restart all containers may bring each of them back
+    for kind, field in () if restarts_all(spec) else _RESTARTED:
+        own = {container.get("name", ""): container for container in spec.get(field) or ()}
+        for i in _revived(new.get(kind) or (), old.get(kind) or ()):
+            before = old[kind][i]
+            if not should_restart(own.get(before.get("name", ""), {}), spec, before["state"]["terminated"].get("exitCode", 0)):
+                errors.append(forbidden(f"status.{kind}[{i}].state", _ENDED))
+    kind = "ephemeralContainerStatuses"
+    revived = _revived(new.get(kind) or (), old.get(kind) or ())
+    return errors + [forbidden(f"status.{kind}[{i}].state", _ENDED) for i in revived]
 
 
-def _policies(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Containers with a restart policy of their own; rules make any restart possible."""
-    out = {}
-    for field in ("containers", "initContainers"):
-        for container in spec.get(field) or ():
-            if container.get("restartPolicyRules"):
-                out[container.get("name", "")] = "Always"
-            elif container.get("restartPolicy"):
-                out[container.get("name", "")] = container["restartPolicy"]
-    return out
-
-
-def _stays_terminated(path: str, new: Statuses, old: Statuses, rules: tuple[str, Mapping[str, str], set[Any]]) -> Errors:
-    fallback, own, skip = rules
-    errors: Errors = []
+def _revived(new: Statuses, old: Statuses) -> Iterator[int]:
+    """Indexes of containers that had ended, and that are now said to be otherwise."""
     for i, before in enumerate(old):
-        name = before.get("name", "")
-        ended = (before.get("state") or {}).get("terminated")
-        policy = own.get(name, fallback)
-        if ended is None or name in skip or policy == "Always":
-            continue
-        if ended.get("exitCode", 0) != 0 and policy == "OnFailure":
+        if (before.get("state") or {}).get("terminated") is None:
             continue
         for after in new:
-            if after.get("name", "") == name and (after.get("state") or {}).get("terminated") is None:
-                errors.append(forbidden(f"{path}[{i}].state", "may not be transitioned to non-terminated state"))
-    return errors
-
-
-def _claim_statuses(path: str, status: Status, spec: Mapping[str, Any]) -> Errors:
-    known = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
-    errors: Errors = []
-    seen: set[str] = set()
-    for i, entry in enumerate(status.get("resourceClaimStatuses") or ()):
-        name, claim = entry.get("name", ""), entry.get("resourceClaimName")
-        if name not in known:
-            why = "must match the name of an entry in `spec.resourceClaims`"
-            errors.append(invalid(f"{path}[{i}].name", name, why))
-        if name in seen:
-            errors.append(duplicate(f"{path}[{i}].name", name))
-        seen.add(name)
-        if claim is not None:
-            errors += complain(f"{path}[{i}].name", claim, names.dns_subdomain(claim))
-    return errors
+            if after.get("name", "") == before.get("name", "") and (after.get("state") or {}).get("terminated") is None:
+                yield i
 
 
 def _addresses(path: str, entries: Statuses) -> Errors:

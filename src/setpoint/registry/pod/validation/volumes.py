@@ -96,6 +96,7 @@ def _source(path: str, volume: Source, options: Options) -> Errors:
             continue
         if count:
             errors.append(forbidden(f"{path}.{_misspelt(field)}", "may not specify more than 1 volume type"))
+            errors += remote.iscsi_name_length(path, volume) if field == "iscsi" else []
             continue
         count = 1
         errors += check(f"{path}.{shown or field}", source)
