@@ -62,13 +62,13 @@ class Informer(Generic[T]):
         """How far the store has come."""
         return self._reflector.resource_version
 
-    def on_change(self, handler: Handler[T]) -> None:
+    def on_change(self, handler: Handler[T], *, from_now: bool = False) -> None:
         """Call `handler(type, old, new)` for ADDED (old is None), MODIFIED, DELETED (new is None, old the last state).
 
-        What is already in the store is handed over as ADDED at once.
+        What is already in the store is handed over as ADDED at once; `from_now`: it is not.
         """
         self._handlers.append(handler)
-        for obj in self.store.list():
+        for obj in self.store.list() if not from_now else ():
             handler(ADDED, None, obj)
 
     def add_index(self, name: str, function: IndexFunction[T]) -> None:

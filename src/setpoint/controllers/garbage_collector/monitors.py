@@ -36,13 +36,25 @@ class Shared:
     """One resource as an informer shows it that others use, too."""
 
     def __init__(self, informer: Informer[Any], resource: View, graph: Graph, look: Look) -> None:
-        self.synced = informer.synced
+        self.synced = asyncio.Event()
         self.resource = resource
         self._informer = informer
         self._graph = graph
         self._look = look
         self._over = False
-        informer.on_change(self._changed)
+        informer.on_change(self._changed, from_now=True)
+
+    async def load(self) -> None:
+        """Take over what is there, some at a time: a large collection as a whole would hold everybody up."""
+        store = self._informer.store
+        for count, key in enumerate([*store], 1):
+            obj = store.get(key)
+            if obj is not None:
+                self._changed("ADDED", None, obj)
+            if count % _YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+        await self._informer.synced.wait()
+        self.synced.set()
 
     def _changed(self, _: str, old: Any, new: Any) -> None:
         if self._over:
@@ -56,7 +68,7 @@ class Shared:
 
     @property
     def calm(self) -> bool:
-        return not self._informer.activity().in_flight
+        return self.synced.is_set() and not self._informer.activity().in_flight
 
     def stop(self) -> None:
         self._over = True
@@ -161,7 +173,9 @@ class Monitors:
     def _monitor(self, resource: View, tasks: Tasks) -> Monitor | Shared:
         known = self._informers.whole(resource)
         if known is not None:
-            return Shared(known, resource, self._graph, self._look)
+            shared = Shared(known, resource, self._graph, self._look)
+            tasks.start(f"monitor {resource.group_resource}", shared.load())
+            return shared
         monitor = Monitor(self._client, resource, self._clock, self._graph, self._look)
         monitor.task = tasks.loop(f"monitor {resource.group_resource}", monitor.reflector.run, clock=self._clock)
         return monitor
