@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from setpoint.api.machinery.fields import comparing, merging, sets, shape
+from setpoint.api.machinery.fields import comparing, forms, merging, sets, shape
 from setpoint.api.machinery.fields import managed as entries
 from setpoint.api.machinery.fields.comparing import Comparison, Unfit, compare, remembered
 from setpoint.api.machinery.fields.managed import Identity, Managed, Owner
@@ -98,7 +98,7 @@ def update(old: Json | None, new: Json, node: Node, write: Write) -> None:
 def _update(old: Json | None, new: Json, sent: Any, node: Node, write: Write) -> None:
     metadata = new["metadata"]
     if old is None:
-        taken = sets.difference(sets.without(created(root(node), node, new), write.ignored), STRIPPED)
+        taken = _taken_by_new(node, new, write)
         if taken:
             metadata["managedFields"] = entries.encode({write.identity("Update"): Owner(taken, write.api_version, write.stamp)})
         return
@@ -116,6 +116,13 @@ def _update(old: Json | None, new: Json, sent: Any, node: Node, write: Write) ->
     entries.cap(owners)
     if owners:
         metadata["managedFields"] = entries.encode(owners)
+
+
+def _taken_by_new(node: Node, new: Json, write: Write) -> Set:
+    def take() -> Set:
+        return sets.difference(sets.without(created(root(node), node, new), write.ignored), STRIPPED)
+
+    return forms.remembered(node, write.reset, zero(node), new, take) if node.builtin else take()
 
 
 def _owners(current: list[Json] | None, sent: Any, subresource: str) -> Managed:
