@@ -34,6 +34,7 @@ from setpoint.app.admission import Configured
 from setpoint.app.options import Timings
 from setpoint.kit.clock import Clock
 from setpoint.registry.admission.default import default_chain
+from setpoint.registry.admission.device_admin import DeviceAdmin
 from setpoint.registry.admission.pod_security.step import PodSecurity
 from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.service.allocation import ServiceAllocator
@@ -81,7 +82,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         unreachable_seconds=timings.unreachable_toleration,
         ledger=reader,
         disabled=disabled_plugins,
-        last=(authorization.escalation, policies.rights),
+        last=(authorization.escalation, policies.rights, DeviceAdmin(reader)),
         plugins={
             "NodeRestriction": NodeRestriction(reader, authorization.door),
             "PodSecurity": PodSecurity(reader, configured.pod_security),

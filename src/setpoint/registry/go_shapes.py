@@ -188,6 +188,13 @@ SHAPES: dict[str, str] = {
     "DeviceConstraint": "Requests~ MatchAttribute~ DistinctAttribute~",
     "DeviceClaimConfiguration": "Requests~ Opaque*OpaqueDeviceConfiguration",
     "OpaqueDeviceConfiguration": "Driver Parameters~",
+    "AllocationResult": "Devices.DeviceAllocationResult NodeSelector*NodeSelector AllocationTimestamp~",
+    "DeviceAllocationResult": "Results[]DeviceRequestAllocationResult Config[]DeviceAllocationConfiguration",
+    "DeviceRequestAllocationResult": (
+        "Request Driver Pool Device AdminAccess~ Tolerations[]DeviceToleration BindingConditions~ BindingFailureConditions~"
+        " ShareID~ ConsumedCapacity~"
+    ),
+    "DeviceAllocationConfiguration": "Source Requests~ Opaque*OpaqueDeviceConfiguration",
     "DeviceAttribute": (
         "IntValue:int~ BoolValue:bool~ StringValue:string~ VersionValue:version~ IntValues:ints~ BoolValues:bools~"
         " StringValues:strings~ VersionValues:versions~"

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from tests.registry.builders import complaints, created
+from tests.registry.builders import complaints, context, created
 
+from setpoint.api.machinery.status import StatusError
+from setpoint.registry.admission.device_admin import DeviceAdmin
+from setpoint.registry.admission.request import AdmissionRequest
 from setpoint.registry.dynamic_resources import words
 from setpoint.registry.dynamic_resources.binding_conditions import validate_binding_conditions
 from setpoint.registry.dynamic_resources.capacity import validate_policy
 from setpoint.registry.dynamic_resources.claim import ResourceClaimStrategy, resource_claim_status
-from setpoint.registry.dynamic_resources.device import validate_device
+from setpoint.registry.dynamic_resources.device import validate_counters, validate_device
 from setpoint.registry.dynamic_resources.device_class import DeviceClassStrategy
 from setpoint.registry.dynamic_resources.device_status import validate_devices
 from setpoint.registry.dynamic_resources.resource_slice import ResourceSliceStrategy
 from setpoint.registry.dynamic_resources.selectors import validate_expression
+from setpoint.registry.table import BY_KIND
 
 Json = dict[str, Any]
 
@@ -161,3 +167,69 @@ def test_reports_of_allocated_devices(device: Json, complaint: str) -> None:
 def test_shares_have_uids(uid: str, why: str) -> None:
     told = [str(error) for error in words.share_id("s", uid)]
     assert [why in text for text in told] == ([True] if why else [])
+
+
+def test_reports_go_with_their_allocation() -> None:
+    def reported(*devices: str) -> Json:
+        named = [{"driver": "d.example", "pool": "p", "device": name} for name in devices]
+        results = [{"request": "r", **each} for each in named]
+        return {"metadata": {}, "spec": {}, "status": {"allocation": {"devices": {"results": results}}, "devices": named}}
+
+    strategy, new = resource_claim_status(), reported("a", "b")
+    new["status"]["allocation"] = {"devices": {"results": new["status"]["allocation"]["devices"]["results"][1:]}}
+    strategy.prepare_for_update(context(), new, reported("a", "b"))
+    assert [each["device"] for each in new["status"]["devices"]] == ["b"]
+    del new["status"]["allocation"]
+    strategy.prepare_for_update(context(), new, reported("b"))
+    assert new["status"] == {}
+
+
+def test_counters_have_names_and_a_limit() -> None:
+    assert [error.field for error in validate_counters("c", {})] == ["c"]
+    assert [str(error) for error in validate_counters("c", dict.fromkeys(map(str, range(33))))] == [
+        "c: Too many: 33: must have at most 32 items"
+    ]
+    assert [error.value for error in validate_counters("c", {"good": {}, "Bad": {}})] == ["Bad"]
+
+
+def test_drivers_in_capital_letters_are_warned_of() -> None:
+    [warning] = ResourceSliceStrategy().warnings_on_create(context(), {"spec": {"driver": "D.example"}})
+    assert warning == 'spec.driver: driver names should be lowercase; "D.example" contains uppercase characters'
+
+
+class _Namespaces:
+    """Knows one namespace."""
+
+    def __init__(self, labels: Json) -> None:
+        self._labels = labels
+
+    async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        return {"metadata": {"labels": self._labels}}
+
+    async def list(self, group_resource: str, namespace: str = "") -> Sequence[Mapping[str, Any]]:
+        return []
+
+
+GRANTED = {"status": {"allocation": {"devices": {"results": [{"adminAccess": True}]}}}}
+
+
+@pytest.mark.parametrize(
+    ("subresource", "obj", "old", "path"),
+    [
+        ("", {"spec": {"devices": {"requests": [{"exactly": {}}, {"exactly": {"adminAccess": True}}]}}}, None, "requests[1]"),
+        ("", {"spec": {"devices": {"requests": [{"firstAvailable": []}]}}}, None, ""),
+        ("status", GRANTED, {}, "results[0]"),
+        ("status", GRANTED, GRANTED, ""),
+    ],
+)
+async def test_access_for_administration(subresource: str, obj: Json, old: Json | None, path: str) -> None:
+    request = AdmissionRequest(
+        "UPDATE", BY_KIND["resource.k8s.io", "ResourceClaim"], "v1", context(), "n", "c", subresource, obj, old
+    )
+    for labels in ({}, {"resource.kubernetes.io/admin-access": "true"}):
+        step = DeviceAdmin(_Namespaces(labels))
+        if path and not labels:
+            with pytest.raises(StatusError, match=re.escape(f"{path}.adminAccess: Forbidden: admin access to devices requires")):
+                await step.validate(request)
+        else:
+            await step.validate(request)

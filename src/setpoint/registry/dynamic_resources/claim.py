@@ -67,8 +67,12 @@ def _validate_status(obj: Object, old: Object) -> Errors:
         return errors
     if before.get("allocation") is not None:
         same = allocation == before["allocation"]
-        return errors if same else [*errors, invalid("status.allocation", allocation, formats.IMMUTABLE)]
+        return errors if same else [*errors, _changed(allocation)]
     return errors + _allocation("status.allocation", allocation, request_names(obj.get("spec") or {}))
+
+
+def _changed(allocation: Spec) -> FieldError:
+    return invalid("status.allocation", go_form.of(allocation, "AllocationResult"), formats.IMMUTABLE)
 
 
 def _consumer(path: str, consumer: Spec) -> Errors:
@@ -104,9 +108,32 @@ def _configuration(path: str, config: Spec, known: Requests) -> Errors:
     return errors + request_references(path, config, known) + words.configuration(path, config)
 
 
+class ResourceClaimStatusStrategy(StatusStrategy):
+    """What was reported of a device goes with its allocation."""
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_update(context, obj, old)
+        status = obj.get("status") or {}
+        gone = _allocated(old) - _allocated(obj) if status.get("devices") else frozenset()
+        if not gone:
+            return
+        kept = [device for device in status["devices"] if _device(device) not in gone]
+        rest = {name: value for name, value in status.items() if name != "devices"}
+        obj["status"] = {**rest, "devices": kept} if kept else rest
+
+
+def _allocated(claim: Object) -> frozenset[tuple[str, ...]]:
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    return frozenset(map(_device, (allocation.get("devices") or {}).get("results") or ()))
+
+
+def _device(holder: Spec) -> tuple[str, ...]:
+    return tuple(holder.get(field, "") for field in ("driver", "pool", "device"))
+
+
 def resource_claim_status() -> StatusStrategy:
     """The `status` endpoint."""
-    return StatusStrategy(ResourceClaimStrategy(), keep_metadata=STATUS_METADATA, validate_status=_validate_status)
+    return ResourceClaimStatusStrategy(ResourceClaimStrategy(), keep_metadata=STATUS_METADATA, validate_status=_validate_status)
 
 
 class ResourceClaimTemplateStrategy(Strategy):

@@ -20,13 +20,16 @@ def each(path: str, items: Sequence[Any], check: Check, limit: int = -1) -> Erro
     return [error for i, item in enumerate(items) for error in check(f"{path}[{i}]", item)]
 
 
-def each_once(path: str, items: Sequence[Any], check: Check, key: Callable[[Any], Hashable], limit: int = -1) -> Errors:
+def each_once(
+    path: str, items: Sequence[Any], check: Check, key: Callable[[Any], Hashable], limit: int = -1, shown: Any = None
+) -> Errors:
+    """`shown` stands for every key in complaints, where keys cannot be printed."""
     if 0 <= limit < len(items):
         return [too_many(path, len(items), limit)]
     errors = each(path, items, check)
     seen: set[Hashable] = set()
     for i, item in enumerate(items):
         if key(item) in seen:
-            errors.append(duplicate(f"{path}[{i}]", key(item)))
+            errors.append(duplicate(f"{path}[{i}]", key(item) if shown is None else shown))
         seen.add(key(item))
     return errors

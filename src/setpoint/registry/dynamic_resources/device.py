@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import forbidden, invalid, not_supported, required, too_long
+from setpoint.api.machinery.status import forbidden, invalid, not_supported, required, too_long, too_many
 from setpoint.registry import go_form
 from setpoint.registry.dynamic_resources import words
 from setpoint.registry.dynamic_resources.binding_conditions import validate_binding_conditions
@@ -23,6 +23,7 @@ _MAX_ATTRIBUTES = 32
 _MAX_VALUES = 48
 _MAX_TAINTS = 16
 _MAX_COUNTERS = 2
+_MAX_NAMED_COUNTERS = 32
 _LONGEST_VALUE = 64  # bytes
 _VALUES = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
 _EFFECTS = ("NoExecute", "NoSchedule", "None")
@@ -111,7 +112,16 @@ def _taint(path: str, taint: Device) -> Errors:
 def _consumption(path: str, consumption: Device) -> Errors:
     name = consumption.get("counterSet", "")
     errors = dns_label(f"{path}.counterSet", name) if name else [required(f"{path}.counterSet")]
-    return errors if consumption.get("counters") else [*errors, required(f"{path}.counters")]
+    return errors + validate_counters(f"{path}.counters", consumption.get("counters") or {})
+
+
+def validate_counters(path: str, counters: Mapping[str, Any]) -> Errors:
+    """Counters of a set, or as much of them as a device uses up."""
+    if not counters:
+        return [required(path)]
+    if len(counters) > _MAX_NAMED_COUNTERS:
+        return [too_many(path, len(counters), _MAX_NAMED_COUNTERS)]
+    return [error for name in sorted(counters) for error in dns_label(path, name)]
 
 
 def _place(path: str, device: Device, *, per_device: bool) -> Errors:

@@ -18,6 +18,8 @@ from setpoint.registry.fields import Errors, dns_label
 _MAX_CONDITIONS = 8
 _MAX_ADDRESSES = 16
 _LONGEST = {"interfaceName": 256, "hardwareAddress": 128}
+#: what Go shows of the names that tell devices apart, whose letters are out of its sight
+_UNPRINTABLE: dict[str, Any] = {"Driver": {}, "Pool": {}, "Device": {}, "ShareID": {}}
 _NO_ADDRESS = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
 
 Device = Mapping[str, Any]
@@ -28,7 +30,7 @@ def validate_devices(path: str, devices: Sequence[Device], allocation: Device | 
     """Each device once, and only those of the allocation."""
     results = ((allocation or {}).get("devices") or {}).get("results") or ()
     known = frozenset(map(_key, results))
-    return each_once(path, devices, lambda here, device: _device(here, device, known), lambda device: "/".join(_key(device)))
+    return each_once(path, devices, lambda here, device: _device(here, device, known), _key, shown=_UNPRINTABLE)
 
 
 def _key(device: Device) -> Key:
@@ -43,7 +45,7 @@ def _device(path: str, device: Device, known: frozenset[Key]) -> Errors:
     errors += dns_label(f"{path}.device", device.get("device", ""))
     errors += words.share_id(f"{path}.shareID", device.get("shareID"))
     if _key(device) not in known:
-        errors.append(invalid(path, "/".join(_key(device)), "must be an allocated device in the claim"))
+        errors.append(invalid(path, _UNPRINTABLE, "must be an allocated device in the claim"))
     conditions = device.get("conditions") or ()
     if len(conditions) > _MAX_CONDITIONS:
         errors.append(too_many(f"{path}.conditions", len(conditions), _MAX_CONDITIONS))

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import FieldError, invalid, required
+from setpoint.api.machinery.status import FieldError, go_value, invalid, required
 from setpoint.kit.clock import rfc3339
+from setpoint.registry import go_form
 from setpoint.registry.dynamic_resources import words
 from setpoint.registry.dynamic_resources.collections import each_once
-from setpoint.registry.dynamic_resources.device import validate_device
+from setpoint.registry.dynamic_resources.device import validate_counters, validate_device
 from setpoint.registry.fields import Errors, complain, dns_label, immutable
 from setpoint.registry.pod.validation.affinity import validate_node_selector
 from setpoint.registry.strategy import Context, Object, Strategy
@@ -48,6 +49,15 @@ class ResourceSliceStrategy(Strategy):
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         return _validate_spec(obj.get("spec") or {}, old.get("spec") or {})
 
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        driver = (obj.get("spec") or {}).get("driver", "")
+        if driver == driver.lower():
+            return []
+        return [f"spec.driver: driver names should be lowercase; {go_value(driver)} contains uppercase characters"]
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return self.warnings_on_create(context, obj)
+
     def fields(self, obj: Object) -> Mapping[str, str]:
         spec = obj.get("spec") or {}
         return {"spec.driver": spec.get("driver", ""), "spec.nodeName": spec.get("nodeName") or ""}
@@ -77,7 +87,7 @@ def _validate_spec(spec: Spec, old: Spec | None) -> Errors:
         errors += immutable("spec.nodeName", spec.get("nodeName"), old.get("nodeName"))
     errors += _placement(spec)
     devices, counters = spec.get("devices"), spec.get("sharedCounters")
-    if devices and counters:
+    if devices is not None and counters is not None:
         errors.append(invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed"))
     limit = _MAX_ADVANCED_DEVICES if any(map(_is_advanced, devices or ())) else _MAX_DEVICES
     per_device = bool(spec.get("perDeviceNodeSelection"))
@@ -116,7 +126,8 @@ def _placement(spec: Spec) -> Errors:
         errors += validate_node_selector("spec.nodeSelector", selector)
         terms = selector.get("nodeSelectorTerms") or []
         if len(terms) != 1:
-            errors.append(invalid("spec.nodeSelector.nodeSelectorTerms", terms, "must have exactly one node selector term"))
+            shown = [go_form.of(term, "NodeSelectorTerm") for term in terms]
+            errors.append(invalid("spec.nodeSelector.nodeSelectorTerms", shown, "must have exactly one node selector term"))
     for field in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(field):
             given.append(f"`{field}`")
@@ -137,6 +148,4 @@ def _is_advanced(device: Spec) -> bool:
 def _counter_set(path: str, counters: Spec) -> Errors:
     name = _name(counters)
     errors = dns_label(f"{path}.name", name) if name else [required(f"{path}.name")]
-    if not counters.get("counters"):
-        return [*errors, required(f"{path}.counters")]
-    return errors + [error for key in sorted(counters["counters"]) for error in dns_label(f"{path}.counters", key)]
+    return errors + validate_counters(f"{path}.counters", counters.get("counters") or {})
