@@ -371,6 +371,7 @@ async def test_what_cannot_become_a_head_is_not_waited_for(rig: Rig, data: bytes
 async def test_a_target_beyond_the_limit_is_414(rig: Rig, target: bytes, upgrade: bytes) -> None:
     answer = await rig.say(b"GET " + target + b" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + upgrade + b"\r\n")
     assert answer.startswith(b"HTTP/1.1 414 ")
+    assert b"\r\nAudit-Id: " in answer
     assert not rig.fake.requests
 
 

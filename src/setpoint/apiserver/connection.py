@@ -229,6 +229,7 @@ class Connection(asyncio.Protocol):
         if head is None or head.length > MAX_BODY:
             self._hand_over()
             return False
+        self._sender.identity = identity_of(head.headers)
         try:
             check_target(head.target)
         except StatusError as error:
@@ -236,7 +237,6 @@ class Connection(asyncio.Protocol):
             return False
         del self._buffer[: end + 4]
         self._head = head
-        self._sender.identity = identity_of(head.headers)
         return True
 
     def _reserve_head(self) -> None:
