@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -90,6 +91,8 @@ class Defaults:
     def __init__(self, listers: Listers, args: PodTopologySpreadArgs) -> None:
         self.system = args.defaulting_type == "System"
         self._declared = args.default_constraints
+        #: by kind of constraint, what it was last made of, and what came of it
+        self._given: dict[str, tuple[tuple[Sequence[Any], Sequence[Any]], Sequence[Constraint]]] = {}
         self._services = listers.of(SERVICES)
         self._owners = {
             ("apps", "ReplicaSet"): listers.of(REPLICASETS),
@@ -97,10 +100,20 @@ class Defaults:
             ("", "ReplicationController"): listers.of(REPLICATIONCONTROLLERS),
         }
 
-    def of(self, pod: Pod, when: str) -> list[Constraint]:
+    def of(self, pod: Pod, when: str) -> Sequence[Constraint]:
+        """What the same services and owners have given before is given again: pods of one template come one after the other."""
         if self.system and when != SCHEDULE_ANYWAY:
             return []
-        selector = self._selector(pod)
+        sources = (self._services_of(pod), self._owners_of(pod))
+        known = self._given.get(when)
+        if known is not None and all(map(_are_same, known[0], sources)):
+            return known[1]
+        made = self._made(*sources, when)
+        self._given[when] = (sources, made)
+        return made
+
+    def _made(self, services: Sequence[Mapping[str, str]], owners: Sequence[Any], when: str) -> list[Constraint]:
+        selector = _together(services, owners)
         if selector.everything:
             return []
         if self.system:
@@ -108,26 +121,36 @@ class Defaults:
         declared = (each for each in self._declared if each.when_unsatisfiable == when)
         return [msgspec.structs.replace(_compiled(each, {}), selector=selector) for each in declared]
 
-    def _selector(self, pod: Pod) -> LabelSelector:
-        """Of the services that select the pod and of its controller, taken together."""
+    def _services_of(self, pod: Pod) -> list[Mapping[str, str]]:
+        """The selectors of the services that select the pod."""
         meta = pod.metadata
-        labels: dict[str, str] = {}
-        for service in self._services.list(meta.namespace):
-            wanted = service.spec.selector
-            if wanted and all(meta.labels.get(key) == value for key, value in wanted.items()):
-                labels.update(wanted)
-        requirements = [*from_labels(labels).requirements, *self._owner_requirements(pod)]
-        return LabelSelector(tuple(sorted(requirements, key=lambda each: each.key)))
+        found = (service.spec.selector for service in self._services.list(meta.namespace))
+        return [wanted for wanted in found if wanted and all(meta.labels.get(key) == value for key, value in wanted.items())]
 
-    def _owner_requirements(self, pod: Pod) -> Iterator[Requirement]:
+    def _owners_of(self, pod: Pod) -> list[Any]:
+        """The selectors of the pod's controller."""
+        found = []
         for reference in pod.metadata.owner_references:
             group = reference.api_version.rpartition("/")[0]
             lister = self._owners.get((group, reference.kind))
             if not reference.controller or lister is None:
                 continue
             owner: Any = lister.get(f"{pod.metadata.namespace}/{reference.name}")
-            if owner is None:
-                continue
-            selector = owner.spec.selector
-            compiled = from_labels(selector) if isinstance(selector, Mapping) else selector_of(selector)
-            yield from compiled.requirements
+            if owner is not None:
+                found.append(owner.spec.selector)
+        return found
+
+
+def _are_same(these: Sequence[object], those: Sequence[object]) -> bool:
+    return len(these) == len(those) and all(map(is_, these, those))
+
+
+def _together(services: Sequence[Mapping[str, str]], owners: Sequence[Any]) -> LabelSelector:
+    """What all of these select."""
+    labels: dict[str, str] = {}
+    for wanted in services:
+        labels.update(wanted)
+    requirements = [*from_labels(labels).requirements]
+    for selector in owners:
+        requirements += (from_labels(selector) if isinstance(selector, Mapping) else selector_of(selector)).requirements
+    return LabelSelector(tuple(sorted(requirements, key=lambda each: each.key)))
