@@ -78,7 +78,8 @@ class QuotaReconciler:
 
     A pod is charged for before it is written. So pods are counted in the informer's cache where that has come further than the
     quota's own version, and in a list of the server where it lags behind; other kinds in lists. The count is written on condition
-    that the quota still has that version, hence was not charged meanwhile.
+    that the quota still has that version, hence was not charged meanwhile. A pod that was charged for and is just being written
+    is missed until the next count, as in Kubernetes.
     """
 
     def __init__(self, client: Client, clock: Clock, quotas: Store[ResourceQuota], pods: Informer[Pod]) -> None:
@@ -137,7 +138,7 @@ class QuotaReconciler:
         return {name: value for name, value in used.items() if name in names}
 
     def _is_ahead(self, present: ResourceQuota) -> bool:
-        """Whether every pod that this version of a quota was charged for, and that was written, is in the cache."""
+        """Whether the cache has come to where the quota is."""
         return _number(self._pods.resource_version) >= _number(present.metadata.resource_version) > 0
 
     def _count_pods(self, key: str, spec: Mapping[str, Any], namespace: str, names: Amounts) -> Amounts:
