@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -37,6 +38,7 @@ _NODE_PREFIX, _ACCOUNT_PREFIX = "system:node:", "system:serviceaccount:"
 _NODE_NAME = "authentication.kubernetes.io/node-name"
 _NODE_KEYS = "authentication.kubernetes.io/associated-node-keys"
 _MANY = 4  # of one sort: the right to all of them is asked for first
+_LONGEST_NODE = len(_NODE_PREFIX) + 253
 _REMEMBERED = 10_000  # people and accounts whose last mode is known
 _PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
@@ -70,8 +72,7 @@ class Wanted(Struct, frozen=True):
     @property
     def node(self) -> str:
         """The node that the name stands for; empty when it is none."""
-        name = self.name.removeprefix(_NODE_PREFIX)
-        return name if name != self.name and not names.dns_subdomain(name) else ""
+        return node_of(self.name) if self.name.startswith(_NODE_PREFIX) else ""
 
     @property
     def account(self) -> tuple[str, str] | None:
@@ -268,10 +269,23 @@ def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
     return groups if wanted in groups else (*groups, wanted)
 
 
+def node_of(user: str) -> str:
+    """The node of a node's user name; empty where it cannot be one's."""
+    return _known_node(user) if len(user) <= _LONGEST_NODE else ""
+
+
+@lru_cache(maxsize=_REMEMBERED)  # a fleet of simulated nodes asks for nothing else
+def _known_node(user: str) -> str:
+    name = user.removeprefix(_NODE_PREFIX)
+    return "" if names.dns_subdomain(name) else name
+
+
 def split_account(user: str) -> tuple[str, str] | None:
     """Namespace and name of a service account's user name; None when it is none."""
+    if not user.startswith(_ACCOUNT_PREFIX):
+        return None
     namespace, colon, name = user.removeprefix(_ACCOUNT_PREFIX).partition(":")
-    if not user.startswith(_ACCOUNT_PREFIX) or not colon or names.dns_label(namespace) or names.dns_subdomain(name):
+    if not colon or names.dns_label(namespace) or names.dns_subdomain(name):
         return None
     return namespace, name
 
