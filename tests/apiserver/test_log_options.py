@@ -34,3 +34,13 @@ def test_options_that_are_passed_on() -> None:
     wanted = {"follow": "true", "previous": "true", "tailLines": "3", "sinceTime": "2020-01-01T00:00:00Z"}
     query = "follow&previous=x&timestamps=False&tailLines=3&sinceTime=2020-01-01T00:00:00Z"
     assert options.log_query(asked(query), "p") == wanted
+
+
+def test_who_names_no_container_is_told_of_all() -> None:
+    spec = {
+        key: [{"name": name} for name in names]
+        for key, names in (("containers", "ab"), ("initContainers", "i"), ("ephemeralContainers", "e"))
+    }
+    with pytest.raises(StatusError) as refused:
+        options.container_of({"metadata": {"name": "p"}, "spec": spec}, "")
+    assert refused.value.message == "a container name must be specified for pod p, choose one of: [i a b e]"

@@ -27,6 +27,16 @@ def said(spec: Json | None = None, /, **container: object) -> list[str]:
             ['spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"'],
         ),
         (
+            {
+                "hostIPC": True,
+                "securityContext": {"sysctls": [{"name": "kernel.sem"}, {"name": "kernel.semi"}, {"name": "kernel.shm_x"}]},
+            },
+            [
+                f"spec.securityContext.sysctls[{i}].name: Invalid value: \"{name}\": may not be specified when 'hostIPC' is true"
+                for i, name in ((0, "kernel.sem"), (2, "kernel.shm_x"))
+            ],
+        ),
+        (
             {"dnsConfig": {"nameservers": ["1.2.3.04"]}, "hostAliases": [{"ip": "::ffff:1.2.3.4"}]},
             [
                 'spec.dnsConfig.nameservers[0]: Invalid value: "1.2.3.04": must not have leading 0s',

@@ -22,12 +22,8 @@ def container_of(pod: Mapping[str, Any], wanted: str) -> str:
         return regular[0]
     if not regular:
         raise bad_request(f"a container name must be specified for pod {name}")
-    message = f"a container name must be specified for pod {name}, choose one of: [{' '.join(regular)}]"
-    if init:
-        message += f" or one of the init containers: [{' '.join(init)}]"
-    if ephemeral:
-        message += f" or one of the ephemeral containers: [{' '.join(ephemeral)}]"
-    raise bad_request(message)
+    every = " ".join((*init, *regular, *ephemeral))
+    raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{every}]")
 
 
 def _names(containers: Iterable[Mapping[str, Any]] | None) -> list[str]:

@@ -107,7 +107,7 @@ class PodStrategy(Strategy):
 
 
 def pod_fields(pod: Object) -> dict[str, str]:
-    """Values of the selectable fields; fields of the first address only, as Kubernetes does."""
+    """Values of the selectable fields. Selectors may name `status.podIPs`, which never has a value in Kubernetes either."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     addresses = status.get("podIPs") or ()
     address = addresses[0].get("ip", "") if addresses else ""
@@ -121,7 +121,7 @@ def pod_fields(pod: Object) -> dict[str, str]:
         "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",
         "status.phase": status.get("phase", ""),
         "status.podIP": address,
-        "status.podIPs": address,
+        "status.podIPs": "",
         "status.nominatedNodeName": status.get("nominatedNodeName", ""),
     }
 

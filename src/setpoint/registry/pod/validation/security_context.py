@@ -19,7 +19,7 @@ _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"^({_SEGMENT}[\./])*{_SEGMENT}$"
 _MAX_SYSCTL = 253
 _MAX_APP_ARMOR = 4095
-_IPC_SYSCTLS = ("kernel.msg", "kernel.sem", "kernel.shm", "fs.mqueue.")
+_IPC_SYSCTLS = ("kernel.msg", "kernel.shm", "fs.mqueue.")
 
 
 def validate_container_security(path: str, context: Mapping[str, Any] | None, *, host_users: bool) -> Errors:
@@ -153,7 +153,7 @@ def _host_sysctl(path: str, name: str, spec: Mapping[str, Any]) -> Errors:
     dotted = name.replace("/", ".")
     if spec.get("hostNetwork") and dotted.startswith("net."):
         return [invalid(path, name, "may not be specified when 'hostNetwork' is true")]
-    if spec.get("hostIPC") and dotted.startswith(_IPC_SYSCTLS):
+    if spec.get("hostIPC") and (dotted == "kernel.sem" or dotted.startswith(_IPC_SYSCTLS)):
         return [invalid(path, name, "may not be specified when 'hostIPC' is true")]
     return []
 
