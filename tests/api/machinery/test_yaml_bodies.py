@@ -18,6 +18,7 @@ from setpoint.api.machinery.yaml_bodies import YamlComplaint, to_json
         ("a: &x {b: 1}\nc: *x\nd: {<<: *x, e: 2}", '{"a":{"b":1},"c":{"b":1},"d":{"b":1,"e":2}}'),
         ("a: |\n  x\n  y\nb: >-\n  x\n  y", '{"a":"x\\ny\\n","b":"x y"}'),
         ("---\na: b\n---\nc: d", '{"a":"b"}'),
+        ("!!int \t# a blank that libyaml alone takes\n---\n", "null"),
         ("# nothing", "null"),
         ("18446744073709551615", "18446744073709551615"),
     ],

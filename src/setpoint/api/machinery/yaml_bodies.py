@@ -43,12 +43,9 @@ def to_json(body: bytes) -> tuple[bytes, list[str]]:
 def _to_json(body: bytes) -> tuple[bytes, list[str]]:
     reader = _Reader()
     try:
-        node = yaml.compose(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        node = _first_document(body)
     except yaml.MarkedYAMLError as error:
-        if "expected a single document" in str(error):
-            node = next(iter(yaml.compose_all(body, Loader=yaml.SafeLoader)))
-        else:
-            raise YamlComplaint(f"yaml: {_unknown_anchor(error, body) or _marked(error)}") from error
+        raise YamlComplaint(f"yaml: {_unknown_anchor(error, body) or _marked(error)}") from error
     except yaml.YAMLError as error:
         raise YamlComplaint(f"yaml: {getattr(error, 'reason', error)}") from error
     value = reader.value(node) if node is not None else None
@@ -56,6 +53,16 @@ def _to_json(body: bytes) -> tuple[bytes, list[str]]:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS), reader.repeated
     except TypeError as error:
         raise YamlComplaint("exceeded max depth") from error
+
+
+def _first_document(body: bytes) -> yaml.Node | None:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.compose(body, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        if "expected a single document" not in str(error):
+            raise
+    return next(iter(yaml.compose_all(body, Loader=loader)))
 
 
 def _unknown_anchor(error: yaml.MarkedYAMLError, body: bytes) -> str:
