@@ -70,7 +70,14 @@ def affinity(key: str) -> Json:
 
 
 def test_warnings_of_volumes() -> None:
-    obj = created(VOLUMES, volume(persistentVolumeReclaimPolicy="Recycle", rbd={"monitors": ["m"], "image": "i"}))
+    obj = created(
+        VOLUMES,
+        volume(
+            persistentVolumeReclaimPolicy="Recycle",
+            rbd={"monitors": ["m"], "image": "i"},
+            nodeAffinity=affinity("beta.kubernetes.io/os"),
+        ),
+    )
     obj["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "x"}
     assert VOLUMES.warnings_on_create(context(), obj) == [
         (
@@ -80,6 +87,10 @@ def test_warnings_of_volumes() -> None:
         (
             "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is"
             " to use dynamic provisioning."
+        ),
+        (
+            "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/os is deprecated since"
+            ' v1.14; use "kubernetes.io/os" instead'
         ),
         "spec.rbd: deprecated in v1.28, non-functional in v1.31+",
     ]

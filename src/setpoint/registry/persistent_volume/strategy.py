@@ -61,8 +61,6 @@ _DEPRECATED_SOURCES = {
     "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
     "storageos": "deprecated in v1.22, non-functional in v1.25+",
     "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
-    "flocker": "deprecated in v1.22, non-functional in v1.25+",
-    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
 }
 _RECYCLE = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
 
@@ -148,14 +146,11 @@ def _same_requirement(new: Spec, old: Spec) -> bool:
 def _warnings(volume: Object) -> list[str]:
     spec, annotations = volume.get("spec") or {}, volume["metadata"].get("annotations") or {}
     terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
-    out: list[str] = []
-    for i, term in enumerate(terms):
-        out += node_term_warnings(f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]", term)
-    for key, text in _DEPRECATED_ANNOTATIONS.items():
-        if key in annotations:
-            out.append(f"metadata.annotations[{key}]: {text}")
+    out = [f"metadata.annotations[{key}]: {text}" for key, text in _DEPRECATED_ANNOTATIONS.items() if key in annotations]
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         out.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}")
+    for i, term in enumerate(terms):
+        out += node_term_warnings(f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]", term)
     shown = {"storageos": "storageOS"}
     return out + [
         f"spec.{shown.get(field, field)}: {text}" for field, text in _DEPRECATED_SOURCES.items() if spec.get(field) is not None
