@@ -24,7 +24,6 @@ from setpoint.scheduler.standing_terms import StandingTerms
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 MAX_COLUMNS = 256
-_NOBODY: Mapping[int, int] = {}
 
 
 class Snapshot:
@@ -224,9 +223,6 @@ class Snapshot:
     def groups(self) -> Iterable[tuple[GroupKey, Mapping[int, int]]]:
         """Every group of pods, and how many of them are in which slot."""
         return self._groups.items()
-
-    def places_of(self, group: GroupKey) -> Mapping[int, int]:
-        return self._groups.get(group, _NOBODY)
 
 
 def _count(counter: Counter[str], name: str, by: int) -> None:
