@@ -65,6 +65,8 @@ class ResourceQuotas:
 
     def _quota_changed(self, _: str, old: ResourceQuota | None, changed: ResourceQuota | None) -> None:
         """Its status is written by admission, too: only a new `hard` needs a count."""
+        if changed is not None:
+            self._reconciler.changed(key_of(changed))
         if changed is None or (old is not None and old.spec == changed.spec and changed.status.hard == changed.spec.hard):
             return
         wanted = {quota.counted_resource(name) for name in changed.spec.hard or {}} - {"", "pods"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,8 @@ from setpoint.controllers.resource_quota.pod_counts import PodCounts
 from setpoint.kit.clock import Clock
 
 _PAGE = 500
+CALM = 5.0
+"""Seconds after a change of a quota in which caches are not relied on: longer than what is charged takes to be written."""
 
 
 class Unread(Struct, frozen=True):
@@ -76,10 +79,9 @@ class Plan(Struct, frozen=True):
 class QuotaReconciler:
     """Keys are quotas. A count must not miss what admission has charged for: it would be given back, and then used twice.
 
-    A pod is charged for before it is written. So pods are counted in the informer's cache where that has come further than the
-    quota's own version, and in a list of the server where it lags behind; other kinds in lists. The count is written on condition
-    that the quota still has that version, hence was not charged meanwhile. A pod that was charged for and is just being written
-    is missed until the next count, as in Kubernetes.
+    A pod is charged for before it is written. So pods are counted in the informer's cache only where that has come further than
+    the quota's own version, and that version is CALM seconds old: whoever was charged has written by then. Everywhere else quota
+    and objects are read from the server. The count is written on condition that the quota still has the version that was read.
     """
 
     def __init__(self, client: Client, clock: Clock, quotas: Store[ResourceQuota], pods: Informer[Pod]) -> None:
@@ -90,16 +92,32 @@ class QuotaReconciler:
         self._discovered = Discovered(())
         self._known: dict[str, tuple[Any, _Known]] = {}
         self._pod_counts: dict[str, PodCounts] = {}
+        self._changed: dict[str, float] = {}
 
     async def observe(self, key: str) -> Observed | None:
-        present = self._quotas.get(key)
-        if present is None:
-            self._known.pop(key, None)
-            self._pod_counts.pop(key, None)
+        cached = self._quotas.get(key)
+        if cached is None:
+            for known in (self._known, self._pod_counts, self._changed):
+                known.pop(key, None)
             return None
-        return Observed(present, await self._count(key, present))
+        if self._is_calm(key, cached):
+            return Observed(cached, await self._count(key, cached, calm=True))
+        meta = cached.metadata
+        # the controller's role lets it list quotas, not get them
+        found = await self._client.list(RESOURCEQUOTAS, meta.namespace, field_selector=f"metadata.name={meta.name}")
+        return Observed(found.items[0], await self._count(key, found.items[0], calm=False)) if found.items else None
 
-    async def _count(self, key: str, present: ResourceQuota) -> dict[str, str]:
+    def changed(self, key: str) -> None:
+        """A version of the quota has come: it may have been charged."""
+        self._changed[key] = self._clock.monotonic()
+
+    def _is_calm(self, key: str, quota: ResourceQuota) -> bool:
+        """Whether every pod that this version was charged for, and that was written at all, is in the cache."""
+        if self._clock.monotonic() - self._changed.get(key, math.inf) < CALM:
+            return False
+        return _number(self._pods.resource_version) >= _number(quota.metadata.resource_version) > 0
+
+    async def _count(self, key: str, present: ResourceQuota, *, calm: bool) -> dict[str, str]:
         """What is used under each name, but for those that nothing is counted under.
 
         What one object uses is worked out once for each of its versions.
@@ -113,7 +131,7 @@ class QuotaReconciler:
         counted = {name: quota.counted_resource(name) for name in hard}
         unknown = {""}
         for resource in sorted({*counted.values()} - {""}):
-            if resource == PODS.group_resource and self._is_ahead(present):
+            if calm and resource == PODS.group_resource:
                 total |= self._count_pods(key, spec, present.metadata.namespace, total)
                 continue
             items = await self._list(resource, present.metadata.namespace)
@@ -136,10 +154,6 @@ class QuotaReconciler:
             return {}
         used = quota.usage(resource, obj, self._clock.now())
         return {name: value for name, value in used.items() if name in names}
-
-    def _is_ahead(self, present: ResourceQuota) -> bool:
-        """Whether the cache has come to where the quota is."""
-        return _number(self._pods.resource_version) >= _number(present.metadata.resource_version) > 0
 
     def _count_pods(self, key: str, spec: Mapping[str, Any], namespace: str, names: Amounts) -> Amounts:
         counts = self._pod_counts.get(key)
