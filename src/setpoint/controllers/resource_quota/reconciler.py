@@ -82,6 +82,8 @@ class QuotaReconciler:
     A pod is charged for before it is written. So pods are counted in the informer's cache only where that has come further than
     the quota's own version, and that version is CALM seconds old: whoever was charged has written by then. Everywhere else quota
     and objects are read from the server. The count is written on condition that the quota still has the version that was read.
+    What was charged for before it was read, and is written only after the objects were, is missed until the next count, as in
+    Kubernetes.
     """
 
     def __init__(self, client: Client, clock: Clock, quotas: Store[ResourceQuota], pods: Informer[Pod]) -> None:
