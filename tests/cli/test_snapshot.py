@@ -35,7 +35,7 @@ def test_save_verify_restore(data_dir: Path, tmp_path: Path, capsys: pytest.Capt
     snapshot.save(file, data_dir)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"saved {file}"
-    assert [line.split(":")[0] for line in said[1:]] == ["revision", "objects", "writes", "size", "taken", "sha256"]
+    assert [line.split(":")[0] for line in said[1:]] == ["revision", "objects", "writes", "size", "taken", "contents"]
     assert said[1:4] == ["revision: 2", "objects:  1", "writes:   2"]
     snapshot.verify(file)
     assert capsys.readouterr().out.splitlines() == [f"{file} is whole", *said[1:]]

@@ -31,7 +31,7 @@ def save(file: File, data_dir: Directory = None) -> None:
 
 @snapshot.command()
 def verify(file: File) -> None:
-    """Read all of FILE and compare it with its digest."""
+    """Read all that FILE holds and compare it with the digest of its contents."""
     _run(lambda: sqlite_snapshot.verify(file.absolute()), f"{file} is whole")
 
 
@@ -71,5 +71,5 @@ def _run(work: Callable[[], Snapshot], done: str) -> None:
     sys.stdout.write(
         f"{done}\n"
         f"revision: {found.revision}\nobjects:  {found.objects}\nwrites:   {found.rows}\n"
-        f"size:     {found.bytes} bytes\ntaken:    {taken}\nsha256:   {found.digest}\n"
+        f"size:     {found.bytes} bytes\ntaken:    {taken}\ncontents: sha256 {found.digest}\n"
     )

@@ -24,6 +24,14 @@ _PROTOCOL = "v5.channel.k8s.io"
 _STDIN, _STDOUT, _STDERR, _STATUS, _CLOSE = 0, 1, 2, 3, 255
 
 
+def _pod(word: str) -> str:
+    """The name of a pod that may be written with its kind. Raises StartError for other kinds."""
+    kind, slash, name = word.rpartition("/")
+    if slash and kind not in ("pod", "pods", "po"):
+        raise StartError(f"{word}: name a pod (kubectl finds the pods of other kinds)")
+    return name
+
+
 def logs(  # noqa: PLR0913, PLR0917  each parameter is an option of the command line
     pod: Annotated[str, typer.Argument(help="POD", show_default=False)],
     container: Annotated[str, typer.Option("--container", "-c")] = "",
@@ -42,7 +50,7 @@ def logs(  # noqa: PLR0913, PLR0917  each parameter is an option of the command 
     query |= {"sinceSeconds": str(since)} if since else {}
 
     async def work(session: Session) -> None:
-        path = f"/api/v1/namespaces/{session.namespace(namespace)}/pods/{pod.removeprefix('pod/')}/log"
+        path = f"/api/v1/namespaces/{session.namespace(namespace)}/pods/{_pod(pod)}/log"
         async with await session.transport.stream(Request("GET", path, query)) as stream:
             if stream.status >= 400:
                 raise refusal(stream.status, await stream.read(), stream.headers)
@@ -66,7 +74,7 @@ def execute(
 
     async def work(session: Session) -> None:
         nonlocal code
-        path = f"/api/v1/namespaces/{session.namespace(namespace)}/pods/{pod.removeprefix('pod/')}/exec"
+        path = f"/api/v1/namespaces/{session.namespace(namespace)}/pods/{_pod(pod)}/exec"
         query = [("container", container)] if container else []
         query += [("stdin", "true")] if stdin else []
         query += [("stdout", "true"), ("stderr", "true"), *(("command", word) for word in command)]

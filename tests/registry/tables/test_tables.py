@@ -378,3 +378,16 @@ def test_hosts_beyond_the_third_and_ports_without_a_number() -> None:
     assert TABLES["discovery.k8s.io", "EndpointSlice"].cells(endpoints, 0)[2] == "<unset>"
     headless = {"metadata": {"name": "e"}, "subsets": [{"addresses": [{"ip": "10.0.0.1"}]}]}
     assert TABLES["", "Endpoints"].cells(headless, 0)[1] == "10.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "cells"),
+    [
+        ([{"type": "Healthy", "status": "True", "message": "ok"}], ["Healthy", "ok", ""]),
+        ([{"type": "Healthy", "status": "False", "message": "m", "error": "e"}], ["Unhealthy", "m", "e"]),
+        ([], ["Unknown", "", ""]),
+    ],
+)
+def test_the_parts_of_the_control_plane(conditions: list[Json], cells: list[str]) -> None:
+    part = {"metadata": {"name": "etcd-0"}, "conditions": conditions}
+    assert TABLES["", "ComponentStatus"].cells(part, 0) == ["etcd-0", *cells]

@@ -73,7 +73,7 @@ def _child(launch: Launch, streams: tuple[int, int, int], complaint: int, superv
             if os.getppid() != supervisor:
                 os._exit(137)
         _directory(launch)
-        os.execvpe(argv[0], argv, dict(launch.environment))  # noqa: S606  # running the pod's command is the job
+        _execute(argv, dict(launch.environment))
     except BaseException as error:  # noqa: BLE001  # the child must never return into the supervisor's loop
         os.write(complaint, _explain(error, launch).encode())
     finally:
@@ -136,6 +136,17 @@ def _directory(launch: Launch) -> None:
     except FileNotFoundError:
         os.makedirs(launch.directory)  # container runtimes make a missing working directory
         os.chdir(launch.directory)
+
+
+def _execute(argv: list[str], environment: Mapping[str, str]) -> NoReturn:
+    """Become the command. A name is looked for in those directories of PATH that may be entered."""
+    try:
+        os.execvpe(argv[0], argv, environment)  # noqa: S606  # running the pod's command is the job
+    except PermissionError:
+        directories = os.get_exec_path(environment)
+        if "/" in argv[0] or any(os.access(f"{directory}/{argv[0]}", os.F_OK) for directory in directories):
+            raise
+        raise FileNotFoundError(argv[0]) from None
 
 
 def _explain(error: BaseException, launch: Launch) -> str:

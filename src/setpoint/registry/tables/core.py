@@ -29,6 +29,17 @@ LEASE = simple(
     column("Holder", "coordination.v1.LeaseSpec.holderIdentity"),
     cells=lambda obj: [(obj.get("spec") or {}).get("holderIdentity") or ""],
 )
+
+
+def _health(obj: Object) -> list[str]:
+    """A part's status, message and error."""
+    for found in obj.get("conditions") or ():
+        if found.get("type") == "Healthy":
+            status = "Healthy" if found.get("status") == "True" else "Unhealthy"
+            return [status, found.get("message") or "", found.get("error") or ""]
+    return ["Unknown", "", ""]
+
+
 COMPONENT_STATUS = Table(
     (
         NAME,
@@ -36,7 +47,7 @@ COMPONENT_STATUS = Table(
         column("Message", text="Message of the component conditions"),
         column("Error", text="Error of the component conditions"),
     ),
-    lambda obj, _now: [name(obj), "", "", ""],
+    lambda obj, _now: [name(obj), *_health(obj)],
 )
 
 # --- nodes ---

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import platform
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from setpoint import __version__
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.node.runtime import (
@@ -81,7 +81,7 @@ class ProcessRuntime:
     async def start(self) -> Description:
         self.isolation = found = await self._template.isolation(self._wanted_isolation)
         complaints = await self._rights.find()
-        return Description("process", platform.release(), found.mode, found.warning, self._rights.network, complaints)
+        return Description("process", __version__, found.mode, found.warning, self._rights.network, complaints)
 
     async def close(self) -> None:
         for pod in self._pods.values():
