@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from setpoint.api.machinery import quota
 from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.base import convert
+from setpoint.api.types.core_v1 import RESOURCEQUOTAS, ResourceQuota
+from setpoint.controllers.resource_quota.reconciler import LANDING, QuotaReconciler
+from setpoint.kit.clock import VirtualClock
 
 NAME = "resourcequota-controller"
 QUOTA = "/api/v1/namespaces/ns/resourcequotas/q"
@@ -116,8 +122,6 @@ async def test_what_is_stored_counts_what_exceeds_is_refused_and_deletions_give_
 
 
 async def test_writes_at_one_time_cannot_exceed_together(world: Any) -> None:
-    import asyncio
-
     await world.namespace("ns")
     await world.run(NAME)
     await world.call("POST", QUOTA.removesuffix("/q"), {"metadata": {"name": "q"}, "spec": {"hard": {"secrets": "3"}}})
@@ -126,3 +130,24 @@ async def test_writes_at_one_time_cannot_exceed_together(world: Any) -> None:
     assert sum(outcome is None for outcome in outcomes) == 3
     assert len(await world.names(SECRETS)) == 3
     assert (await world.get(QUOTA))["status"]["used"] == {"secrets": "3"}
+
+
+async def test_what_was_charged_for_and_is_being_written_is_counted() -> None:
+    clock, written = VirtualClock(), list[Any]()
+    present = convert({"metadata": {"name": "q", "namespace": "ns"}, "spec": {"hard": {"pods": "2"}}}, ResourceQuota)
+
+    class Served:
+        async def list(self, resource: Any, *_: object, **__: object) -> Any:
+            return SimpleNamespace(items=[present] if resource is RESOURCEQUOTAS else [*written], continue_token="")
+
+    caches: Any = SimpleNamespace(get=lambda _: present, resource_version="9")
+    served: Any = Served()
+    reconciler = QuotaReconciler(served, clock, caches, caches)
+    reconciler.changed("ns/q")
+    looking = asyncio.create_task(reconciler.observe("ns/q"))
+    await clock.advance(LANDING / 2)
+    written.append({"metadata": {"uid": "u", "resourceVersion": "10"}, "spec": {}, "status": {}})
+    await clock.advance(LANDING)
+    observed = await looking
+    assert observed is not None
+    assert observed.used == {"pods": "1"}

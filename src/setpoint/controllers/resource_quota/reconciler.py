@@ -26,6 +26,9 @@ _PAGE = 500
 CALM = 5.0
 """Seconds after a change of a quota in which caches are not relied on: longer than what is charged takes to be written."""
 
+LANDING = 0.1
+"""Seconds between reading a quota and what it is charged for: as a rule what admission let in has been written by then."""
+
 
 class Unread(Struct, frozen=True):
     """An object that is looked into only where it has changed."""
@@ -81,9 +84,10 @@ class QuotaReconciler:
 
     A pod is charged for before it is written. So pods are counted in the informer's cache only where that has come further than
     the quota's own version, and that version is CALM seconds old: whoever was charged has written by then. Everywhere else quota
-    and objects are read from the server. The count is written on condition that the quota still has the version that was read.
-    What was charged for before it was read, and is written only after the objects were, is missed until the next count, as in
-    Kubernetes.
+    and objects are read from the server, the objects LANDING seconds later. The count is written on condition that the quota is
+    still as it was read; where it was charged meanwhile all is read again, after a moment and not after ever longer ones. What
+    was charged for before, and takes longer to be written, is missed until the next count; in Kubernetes, where nothing waits,
+    everything is that is being written.
     """
 
     def __init__(self, client: Client, clock: Clock, quotas: Store[ResourceQuota], pods: Informer[Pod]) -> None:
@@ -107,6 +111,8 @@ class QuotaReconciler:
         meta = cached.metadata
         # the controller's role lets it list quotas, not get them
         found = await self._client.list(RESOURCEQUOTAS, meta.namespace, field_selector=f"metadata.name={meta.name}")
+        if found.items:
+            await self._clock.sleep(LANDING)
         return Observed(found.items[0], await self._count(key, found.items[0], calm=False)) if found.items else None
 
     def changed(self, key: str) -> None:
@@ -204,6 +210,8 @@ class QuotaReconciler:
         try:
             await self._client.patch(RESOURCEQUOTAS, meta.name, plan.patch, meta.namespace, subresource="status")
         except StatusError as error:
+            if error.reason == "Conflict":
+                return Result(requeue_after=LANDING)
             if error.reason != "NotFound":
                 raise
         return None
