@@ -41,11 +41,11 @@ test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without p
 	@$(MAKE) --no-print-directory -j2 --output-sync=target test-servers test-agents
 
 .PHONY: test-servers test-agents
-test-servers:  ## tests with whole servers and times: one after the other
-	$(BIN)/python -m pytest tests/e2e tests/bounds $(addprefix --ignore=,$(filter tests/e2e/%,$(TALKERS)))
+test-servers:  ## tests with whole servers: one after the other
+	$(BIN)/python -m pytest tests/e2e $(addprefix --ignore=,$(filter tests/e2e/%,$(TALKERS)))
 
-test-agents:  ## beside them: agents with their containers; then the end-to-end tests again, as a user without rights
-	$(BIN)/python -m pytest tests/node
+test-agents:  ## beside them: agents with their containers, bounds; then the end-to-end tests again, as a user without rights
+	$(BIN)/python -m pytest tests/node tests/bounds
 	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
 
 soak: $(STAMP) bytecode  ## what takes longer: all seeds of the property tests, all recordings, a day in a cluster, fuzzing, an old kubectl

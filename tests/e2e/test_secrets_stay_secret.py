@@ -59,6 +59,7 @@ async def test_what_is_secret_is_nowhere_else(guarded: tuple[Cluster, list[str]]
     kubectl = Kubectl(cluster.kubeconfig, home)
     word = f"swordfish-{secrets.token_hex(8)}"
     encoded = base64.b64encode(word.encode()).decode()
+    kubectl("wait", "--for=create", "serviceaccount/default", "--timeout=20s")  # pods need it
     await _use(cluster, known[1], word)
     kubectl("wait", "pod/reader", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=40s")
     bound = kubectl("create", "token", "default").strip()
