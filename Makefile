@@ -31,13 +31,13 @@ check: $(STAMP)  ## lint, types, layers, dependencies
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/dependency_audit.py
 
-# Clients that only talk to the server, and may share the machine with other tests.
+# Clients that only talk to the server, and may share the machine with other tests; they take longest, and so begin.
 TALKERS := tests/golden $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py repeated.py)
 ALONE := tests/node tests/e2e tests/bounds
 
 test: $(STAMP) bytecode  ## every test that fits in ten minutes: those without processes side by side, then those with
 	@$(DEBIAN) test
-	$(BIN)/python -m pytest -n 3 --dist worksteal $(filter-out $(ALONE) tests/golden tests/__pycache__,$(wildcard tests/*)) $(TALKERS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(TALKERS) $(filter-out $(ALONE) tests/golden tests/__pycache__,$(wildcard tests/*))
 	@$(MAKE) --no-print-directory -j2 --output-sync=target test-servers test-agents
 
 .PHONY: test-servers test-agents
