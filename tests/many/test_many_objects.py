@@ -46,6 +46,7 @@ async def test_a_list_by_pages_is_one_moment_while_everything_changes() -> None:
         asked = {name.rstrip("_"): [value] for name, value in query.items()}
         answer = await pipeline.handle(Request(method=method, path=path, query=asked, headers=headers, body=sent, user=ADMIN))
         assert answer.status < 400, answer.body
+        await answer.gather()
         return orjson.loads(answer.body or b"null")
 
     await say("POST", "/api/v1/namespaces", {"metadata": {"name": "default"}})
