@@ -11,11 +11,11 @@ from typing import Protocol
 
 from setpoint.apiserver.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Policy
 from setpoint.apiserver.audit.record import LONG, Decode, Record
-from setpoint.apiserver.identities import new_identity
 from setpoint.apiserver.pipeline import Serve
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.kit.clock import Clock
+from setpoint.registry import generated
 
 _PATIENCE = 0.1  # seconds after which a request that is still under way is told of
 _LONG_VERBS = ("watch", "proxy")
@@ -49,7 +49,7 @@ class Recorder:
         verdict = self._policy.judge(request.user, info)
         if verdict.level == NONE:
             return await rest(request, info)
-        record = Record(request, info, verdict, request.identity or new_identity(), self._clock.now())
+        record = Record(request, info, verdict, request.identity or generated.uid(), self._clock.now())
         if RECEIVED not in verdict.omitted:
             self._come(record)
         try:
@@ -80,7 +80,7 @@ class Recorder:
         if verdict.level == NONE:
             return
         now = self._clock.now()
-        record = Record(request, info, verdict, request.identity or new_identity(), now)
+        record = Record(request, info, verdict, request.identity or generated.uid(), now)
         record.user = None
         failure = {"status": "Failure", "message": "Authentication attempt failed", "code": response.status}
         record.tell({_STATUS: {"metadata": {}, **failure}})
