@@ -144,7 +144,7 @@ def _execute(argv: list[str], environment: Mapping[str, str]) -> NoReturn:
         os.execvpe(argv[0], argv, environment)  # noqa: S606  # running the pod's command is the job
     except PermissionError:
         directories = os.get_exec_path(environment)
-        if "/" in argv[0] or any(os.access(f"{directory or "'.'"}/{argv[0]}", os.F_OK) for directory in directories):
+        if "/" in argv[0] or any(os.access(f"{directory or '.'}/{argv[0]}", os.F_OK) for directory in directories):
             raise
         raise FileNotFoundError(argv[0]) from None
 
