@@ -7,12 +7,10 @@ from typing import Any
 
 import orjson
 import pytest
+from tests.apiserver.custom_resources.widgets import USER, Server
 
-from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.request import Request
 from setpoint.testing.cluster import VirtualCluster
-
-_USER = UserInfo("admin", groups=("system:masters", "system:authenticated"))
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 
@@ -32,7 +30,7 @@ def ask(cluster: VirtualCluster) -> Ask:
     ) -> dict[str, Any]:
         content = b"" if body is None else orjson.dumps(body)
         sent = {"content-type": "application/json", **headers}
-        response = await cluster._server.pipeline.handle(Request(method, path, query or {}, sent, content, _USER))
+        response = await cluster._server.pipeline.handle(Request(method, path, query or {}, sent, content, USER))
         await cluster.clock.advance(1)
         try:
             found: dict[str, Any] = orjson.loads(response.body or b"null")
@@ -41,3 +39,8 @@ def ask(cluster: VirtualCluster) -> Ask:
         return found
 
     return send
+
+
+@pytest.fixture
+async def server(cluster: VirtualCluster) -> Server:
+    return Server(cluster)
