@@ -231,10 +231,7 @@ def _rfc3339(seconds: int) -> str:
 
 def rfc3339_micro(seconds: float) -> str:
     """`metav1.MicroTime`: exactly six digits, UTC, `Z`."""
-    whole = math.floor(seconds)
-    micros = round((seconds - whole) * 1e6)
-    if micros == 1_000_000:
-        whole, micros = whole + 1, 0
+    whole, micros = divmod(round(seconds * 1_000_000), 1_000_000)
     return f"{_rfc3339(whole)[:-1]}.{micros:06d}Z"
 
 
