@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.registry.table import BY_KIND, BY_RESOURCE, GROUPS, RESOURCES
+from setpoint.registry.table import GROUPS, RESOURCES
 
 GOLDEN = Path(os.environ.get("GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 
@@ -26,11 +26,6 @@ def test_groups_and_versions_agree() -> None:
     for resource in RESOURCES:
         assert set(resource.versions) <= set(known[resource.group]), resource.group_resource
         assert set(resource.definitions) == set(resource.versions), resource.group_resource
-
-
-def test_lookups() -> None:
-    assert BY_RESOURCE["", "pods"].kind == "Pod"
-    assert BY_KIND["apps", "Deployment"].plural == "deployments"
 
 
 def test_definitions_exist() -> None:
@@ -63,10 +58,11 @@ def test_discovery_says_the_same() -> None:
 
 
 def _compare(listed: dict[str, Any]) -> int:
+    by_name = {(resource.group, resource.plural): resource for resource in RESOURCES}
     group, _, version = str(listed["groupVersion"]).rpartition("/")
     rows = [row for row in listed["resources"] if "/" not in row["name"]]
     for row in rows:
-        resource = BY_RESOURCE.get((group, row["name"]))
+        resource = by_name.get((group, row["name"]))
         if resource is None or version not in resource.versions:
             continue
         mine = (resource.kind, resource.singular, resource.namespaced, sorted(resource.verbs), list(resource.short_names))

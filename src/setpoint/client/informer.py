@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.client.client import ClientProtocol, WatchEvent
@@ -131,6 +131,3 @@ def any_of(old: T | None, new: T | None) -> T:
     if obj is None:
         raise ValueError("a change has an old or a new object")
     return obj
-
-
-AnyInformer = Informer[Any]

@@ -73,24 +73,11 @@ class Channel(Generic[T]):
             if self._closed:
                 raise Closed
             await self._readable.wait()
-        return self._take()
-
-    async def receive_many(self) -> list[T]:
-        """Take all that is there, at least one; raises Closed at the end."""
-        items = [await self.receive(), *self._items]
-        self._items.clear()
-        self._after_take()
-        return items
-
-    def _take(self) -> T:
         item = self._items.popleft()
-        self._after_take()
-        return item
-
-    def _after_take(self) -> None:
         if not self._items and not self._closed:
             self._readable.clear()
         self._writable.set()
+        return item
 
     def close(self) -> None:
         self._closed = True

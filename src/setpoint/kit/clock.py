@@ -12,7 +12,7 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import lru_cache
@@ -206,7 +206,7 @@ async def every(clock: Clock, seconds: float) -> AsyncIterator[AsyncIterator[int
     A tick that comes late does not bring the later ones closer together than `seconds` would allow.
     """
 
-    async def ticks() -> AsyncIterator[int]:
+    async def ticks() -> AsyncGenerator[int, None]:
         start = clock.monotonic()
         for n in itertools.count():
             yield n
@@ -216,7 +216,7 @@ async def every(clock: Clock, seconds: float) -> AsyncIterator[AsyncIterator[int
     try:
         yield iterator
     finally:
-        await iterator.aclose()  # type: ignore[attr-defined]
+        await iterator.aclose()
 
 
 def rfc3339(seconds: float) -> str:

@@ -1,8 +1,8 @@
 """Named task groups: the only place that makes tasks.
 
-`Tasks` is a nursery for the life of a component. A task that fails takes the group down unless it was started with
-`restart=`: then its error is logged and it starts anew after a pause. So which loops restart and which take the process
-down can be read where they are started.
+`Tasks` is a nursery for the life of a component. A task begun by `start` takes the group down when it fails; one begun by `loop`
+has its error logged and starts anew after a pause. So which loops restart and which take the process down can be read where
+they are started.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = logs.get_logger("kit.tasks")
 class Tasks:
     """A group of named tasks, entered with `async with`.
 
-    Leaving the block waits for every task; `stop()` cancels those that run. The first error of a task that does not restart
+    Leaving the block waits for every task; `stop()` cancels those that run. The first error of a task begun by `start`
     cancels the others and leaves the block as an ExceptionGroup, as in asyncio.TaskGroup.
     """
 

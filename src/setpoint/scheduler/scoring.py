@@ -10,7 +10,7 @@ from msgspec import Struct
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.board import Board
 from setpoint.scheduler.candidates import candidates, each_once, plus
-from setpoint.scheduler.framework import CycleState, PreScore, is_local
+from setpoint.scheduler.framework import CycleState, Normalize, PreScore, is_local
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Code, Status, named
 
@@ -95,4 +95,6 @@ def _scorer(name: str, plugin: Any, weight: int) -> _Scorer:
         return [plugin.score(state, pod, node) for node in nodes]
 
     many: ScoreMany = getattr(plugin, "score_all", each)
-    return _Scorer(name, one or plugin.score_all, many, getattr(plugin, "normalize", None), weight, is_local(plugin))
+    return _Scorer(
+        name, one or plugin.score_all, many, plugin.normalize if isinstance(plugin, Normalize) else None, weight, is_local(plugin)
+    )

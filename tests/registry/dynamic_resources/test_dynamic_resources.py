@@ -21,9 +21,10 @@ from setpoint.registry.dynamic_resources.device_class import DeviceClassStrategy
 from setpoint.registry.dynamic_resources.device_status import validate_devices
 from setpoint.registry.dynamic_resources.resource_slice import ResourceSliceStrategy
 from setpoint.registry.dynamic_resources.selectors import validate_expression
-from setpoint.registry.table import BY_KIND
+from setpoint.registry.table import resource as table
 
 Json = dict[str, Any]
+CLAIMS = next(row for row in table.RESOURCES if row.kind == "ResourceClaim")
 
 
 def claim(*requests: Json, **status: Any) -> Json:
@@ -223,9 +224,7 @@ GRANTED = {"status": {"allocation": {"devices": {"results": [{"adminAccess": Tru
     ],
 )
 async def test_access_for_administration(subresource: str, obj: Json, old: Json | None, path: str) -> None:
-    request = AdmissionRequest(
-        "UPDATE", BY_KIND["resource.k8s.io", "ResourceClaim"], "v1", context(), "n", "c", subresource, obj, old
-    )
+    request = AdmissionRequest("UPDATE", CLAIMS, "v1", context(), "n", "c", subresource, obj, old)
     for labels in ({}, {"resource.kubernetes.io/admin-access": "true"}):
         step = DeviceAdmin(_Namespaces(labels))
         if path and not labels:

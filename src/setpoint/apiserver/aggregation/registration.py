@@ -33,10 +33,6 @@ class Registration(Struct, frozen=True):
     def path(self) -> str:
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
-    def same_server(self, other: Registration) -> bool:
-        """Whether both reach the same server in the same way."""
-        return (self.url, self.bundle, self.insecure) == (other.url, other.bundle, other.insecure)
-
 
 def read(obj: Mapping[str, Any]) -> Registration | None:
     """The registration of an APIService; None of one that this server serves itself."""

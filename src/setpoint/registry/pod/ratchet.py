@@ -15,7 +15,7 @@ from setpoint.registry.pod.validation.annotations import DELETION_COST, validate
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.topology import validate_spread
 
-_NEW_TEMPLATE = Options()
+_STRICT = Options()
 
 
 def options_for(pod: Mapping[str, Any], old: Mapping[str, Any] | None) -> Options:
@@ -23,14 +23,14 @@ def options_for(pod: Mapping[str, Any], old: Mapping[str, Any] | None) -> Option
     name = pod["metadata"].get("name", "")
     if old is None:
         return Options(is_pod=True, pod_name=name)
-    return _loosened(Options(is_pod=True, pod_name=name, is_create=False), old.get("metadata") or {}, old.get("spec") or {})
+    return _loosened(Options(is_pod=True, pod_name=name), old.get("metadata") or {}, old.get("spec") or {})
 
 
 def template_options(old: Mapping[str, Any] | None) -> Options:
     """For a workload's template; `old` is the template that is stored."""
     if old is None:
-        return _NEW_TEMPLATE
-    return _loosened(Options(is_create=False), old.get("metadata") or {}, old.get("spec") or {})
+        return _STRICT
+    return _loosened(_STRICT, old.get("metadata") or {}, old.get("spec") or {})
 
 
 def _loosened(options: Options, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Options:

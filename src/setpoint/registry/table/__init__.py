@@ -78,9 +78,3 @@ RESOURCES: tuple[ServedResource, ...] = (
     *resource.RESOURCES,
     *flowcontrol.RESOURCES,
 )
-
-#: by `(group, plural)`
-BY_RESOURCE: dict[tuple[str, str], ServedResource] = {(row.group, row.plural): row for row in RESOURCES}
-
-#: by `(group, kind)`; where two resources have one kind the first stands
-BY_KIND: dict[tuple[str, str], ServedResource] = {(row.group, row.kind): row for row in reversed(RESOURCES)}

@@ -76,9 +76,6 @@ class Minor(Struct, frozen=True):
     groups: tuple[tuple[str, tuple[str, ...]], ...]
     resources: tuple[ServedResource, ...]
 
-    def serves(self, group: str, version: str) -> bool:
-        return any(name == group and version in versions for name, versions in self.groups)
-
     def find(self, group: str, plural: str) -> ServedResource | None:
         return next((row for row in self.resources if (row.group, row.plural) == (group, plural)), None)
 

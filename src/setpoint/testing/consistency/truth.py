@@ -20,7 +20,6 @@ class Truth:
         self.writers: dict[int, Operation] = {}
         #: token → the revision at which it was written
         self._tokens: dict[str, int] = {}
-        self._lives: dict[str, str] = {}
         for version in history.sightings():
             self._see(version)
         for operation in history.operations:

@@ -163,7 +163,7 @@ class Parser:
             raise _Stop
         if self._is("(") and not optional:
             opening = self._take()
-            args = self._arguments(opening)
+            args = self._arguments()
             return macros.expand_method(operand, name, opening, args, self.issues) or Call(
                 opening.offset, name.text, args, operand
             )
@@ -229,10 +229,10 @@ class Parser:
         if not self._is("("):
             return Ident(token.offset, token.text)
         opening = self._take()
-        args = self._arguments(opening)
+        args = self._arguments()
         return macros.expand_function(token, opening, args, self.issues) or Call(opening.offset, token.text, args)
 
-    def _arguments(self, opening: Token) -> list[Expr]:
+    def _arguments(self) -> list[Expr]:
         args: list[Expr] = []
         if self._is(")"):
             self._take()

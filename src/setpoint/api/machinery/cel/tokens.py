@@ -19,7 +19,7 @@ RESERVED = frozenset((
     "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace",
     "null", "package", "return", "true", "var", "void", "while",
 ))  # fmt: skip
-MAX_INT, MIN_INT, MAX_UINT = 2**63 - 1, -(2**63), 2**64 - 1
+MAX_INT, MAX_UINT = 2**63 - 1, 2**64 - 1
 
 _string = (
     r'[rR]"""(?:.|\n)*?"""|[rR]\'\'\'(?:.|\n)*?\'\'\'|[rR]"[^"\n\r]*"|[rR]\'[^\'\n\r]*\''

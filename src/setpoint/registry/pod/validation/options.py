@@ -16,7 +16,6 @@ class Options(Struct, frozen=True):
 
     is_pod: bool = False
     pod_name: str = ""
-    is_create: bool = True
     allow_indivisible_huge_pages: bool = False
     allow_invalid_selector_values: bool = False
     allow_invalid_spread_selector: bool = False
