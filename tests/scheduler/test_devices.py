@@ -201,6 +201,40 @@ def test_an_allocated_claim_keeps_the_pod_on_its_node_and_its_devices(devices: R
     assert reason(devices, "y").startswith("2 cannot allocate all claims.")
 
 
+@pytest.mark.parametrize(
+    ("users", "said", "freed"),
+    [
+        ([], "deallocation of ResourceClaim completed", ["devices of d/x"]),
+        (["other"], "still not schedulable", []),
+    ],
+)
+def test_a_claim_whose_devices_are_out_of_reach_is_freed_if_nobody_else_uses_it(
+    devices: Rig, users: list[str], said: str, freed: list[str]
+) -> None:
+    selector = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gone"]}]}]}
+    results = [{"request": "r", "driver": DRIVER, "pool": "gone", "device": "a"}]
+    reserved = [{"resource": "pods", "name": each, "uid": each} for each in users]
+    status = {"allocation": {"devices": {"results": results}, "nodeSelector": selector}, "reservedFor": reserved}
+    claim(devices, "x", request(), status=status)
+    assert reason(devices) == f"2 resourceclaim not available on the node. {said}, {HELPLESS}"
+    assert [name for name, _ in devices.handle.later] == freed
+
+
+def test_a_claim_serves_so_many_pods_and_no_more(devices: Rig) -> None:
+    reserved = [{"resource": "pods", "name": f"p{n}", "uid": f"u{n}"} for n in range(256)]
+    claim(devices, "x", request(), status={"allocation": {"devices": {"results": []}}, "reservedFor": reserved})
+    assert reason(devices) == f"resourceclaim in use. no new claims to deallocate, {HELPLESS}"
+
+
+def test_what_was_reserved_is_given_back(devices: Rig) -> None:
+    wanted = user()
+    reserved = [{"resource": "pods", "name": "p", "uid": wanted.metadata.uid}]
+    claim(devices, "x", request(), status={"allocation": {"devices": {"results": []}}, "reservedFor": reserved})
+    found = place(devices, wanted)
+    devices.profile.unreserve(found.state, wanted, found.node)
+    assert [name for name, _ in devices.handle.later] == ["reservation of d/x"]
+
+
 def test_an_expression_that_fails_is_the_pods_error(devices: Rig) -> None:
     published(devices, "n1", device("a"))
     claim(devices, "x", request("r", f"device.attributes['{DRIVER}'].size > 1"))

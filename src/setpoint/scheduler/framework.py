@@ -11,7 +11,7 @@ plugin keeps nothing of a pod between cycles except in `CycleState`.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from setpoint.scheduler.profile import Profile
 
 T = TypeVar("T")
+Work = Callable[[], Awaitable[None]]
 MAX_SCORE = 100
 
 
@@ -89,7 +90,10 @@ class Listers(Protocol):
 
 @dataclass(slots=True)
 class Handle:
-    """What a plugin may use. `profile` is set once its plugins are made."""
+    """What a plugin may use. `profile` is set once its plugins are made.
+
+    What PostFilter or Unreserve have to write goes to `later`, with a name for the log: it is done once they have returned.
+    """
 
     client: ClientProtocol
     clock: Clock
@@ -98,6 +102,7 @@ class Handle:
     recorder: EventRecorder
     rng: random.Random
     listers: Listers
+    later: list[tuple[str, Work]] = field(default_factory=list)
     profile: Profile = field(init=False)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -33,7 +33,7 @@ from setpoint.scheduler.cycle import MOST_SLICES, Cycle, CycleError, NoFit, Plac
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.eviction import Evictor
 from setpoint.scheduler.extender import Extender, ExtenderError, run_extended
-from setpoint.scheduler.framework import Handle, Victims
+from setpoint.scheduler.framework import Handle, Victims, Work
 from setpoint.scheduler.listers import InformerListers
 from setpoint.scheduler.nominator import Nominator
 from setpoint.scheduler.permits import HeldPods
@@ -88,9 +88,10 @@ class Scheduler:
         self._evictor = Evictor(client, clock)
         rng = rng or random.Random()  # noqa: S311 - a lot among equals
         listers = InformerListers(self.informers)
+        self._later: list[tuple[str, Work]] = []
         self._schedulers: dict[str, _Framework] = {}
         for profile, events in zip(config.profiles, recorders, strict=True):
-            handle = Handle(client, clock, self.snapshot, self.nominator, events, rng, listers)
+            handle = Handle(client, clock, self.snapshot, self.nominator, events, rng, listers, self._later)
             made = Profile(handle, profile, plugins)
             cycle = Cycle(made, self.snapshot, self.nominator, rng)
             self._schedulers[profile.scheduler_name] = _Framework(made, cycle, events)
@@ -217,6 +218,7 @@ class Scheduler:
         if status is not None:
             self._give_back(queued, placement)
             self._not_bound(tasks, queued, status, placement.node)
+            self._write_asked_for(tasks)
             return
         self._write(tasks, f"bind {queued.key}", lambda: self._bind(tasks, queued, placement, held))
 
@@ -249,6 +251,8 @@ class Scheduler:
             status = failed(_words(error))
         if status is not None:
             self._give_back(queued, placement)
+            for name, work in self._asked_for():
+                await self._written(name, work)
             self._not_bound(tasks, queued, status, chosen)
             return
         ATTEMPTS.labels("scheduled", framework.profile.name).inc()
@@ -312,6 +316,7 @@ class Scheduler:
         diagnosis, queued.victims = refusal.diagnosis, refusal.victims
         self.queue.fail(queued, self._clock.monotonic(), diagnosis.plugins, diagnosis.pending_plugins)
         self._tell(tasks, queued, conditions.UNSCHEDULABLE, str(refusal), refusal.nominated)
+        self._write_asked_for(tasks)
         if refusal.victims is not None:
             victims = refusal.victims
             self._take_promises_back(tasks, queued, victims.node)
@@ -366,22 +371,36 @@ class Scheduler:
 
     # ---- writes
 
-    def _write(self, tasks: Tasks, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work` as one of the bounded writes. What the server refuses is only logged: the next attempt says it again."""
+    def _asked_for(self) -> list[tuple[str, Work]]:
+        """What plugins want written since this was last asked."""
+        asked, self._later[:] = [*self._later], []
+        return asked
+
+    def _write_asked_for(self, tasks: Tasks) -> None:
+        for name, work in self._asked_for():
+            self._write(tasks, name, work)
+
+    def _write(self, tasks: Tasks, name: str, work: Work) -> None:
+        """Run `work` as one of the bounded writes."""
 
         async def run() -> None:
             try:
-                await work()
-            except (StatusError, TransportError) as error:
-                log.info("not written", what=name, error=str(error))
-            except Exception:  # the one place where a write's errors end: the others go on
-                log.exception("not written", what=name)
+                await self._written(name, work)
             finally:
                 self._writes -= 1
                 self._wake.set()
 
         self._writes += 1
         tasks.start(name, run())
+
+    async def _written(self, name: str, work: Work) -> None:
+        """What the server refuses is only logged: the next attempt says it again."""
+        try:
+            await work()
+        except (StatusError, TransportError) as error:
+            log.info("not written", what=name, error=str(error))
+        except Exception:  # the one place where a write's errors end: the others go on
+            log.exception("not written", what=name)
 
 
 def _stands(victim: Pod, known: PodInfo | None) -> bool:

@@ -21,6 +21,7 @@ from setpoint.scheduler.devices.pools import DeviceKey
 from setpoint.scheduler.framework import Lister
 
 MOST_TRIES = 5
+MOST_CONSUMERS = 256  # of one claim
 
 
 class ClaimError(Exception):
@@ -56,6 +57,11 @@ def _is_owned(claim: ResourceClaim, pod: Pod) -> bool:
 
 def is_reserved(claim: ResourceClaim, pod: Pod) -> bool:
     return any(each.uid == pod.metadata.uid for each in claim.status.reserved_for)
+
+
+def is_crowded(claim: ResourceClaim) -> bool:
+    """It serves as many as it may."""
+    return claim.status.allocation is not None and len(claim.status.reserved_for) >= MOST_CONSUMERS
 
 
 def devices_of(claim: ResourceClaim) -> list[DeviceKey]:
@@ -159,6 +165,17 @@ class ClaimWriter:
         consumer = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
         status["reservedFor"] = [*msgspec.to_builtins(claim.status.reserved_for), consumer]
         return await self._patch(claim, {}, {"status": status}, "status")
+
+    async def release(self, claim: ResourceClaim, pod: Pod) -> None:
+        """Take the pod's reservation back; those of others stay. Raises StatusError, TransportError."""
+        gone = {"$patch": "delete", "uid": pod.metadata.uid}
+        body = {"metadata": {"uid": claim.metadata.uid}, "status": {"reservedFor": [gone]}}
+        meta = claim.metadata
+        await self._client.patch(RESOURCECLAIMS, meta.name, body, meta.namespace, kind="strategic", subresource="status")
+
+    async def deallocate(self, claim: ResourceClaim) -> None:
+        """Its devices are given back, so that it can have others. Raises StatusError, TransportError."""
+        await self._patch(claim, {}, {"status": {"reservedFor": None, "allocation": None, "devices": None}}, "status")
 
     async def _patch(self, claim: ResourceClaim, metadata: Any, rest: Any, subresource: str) -> ResourceClaim:
         """Of the very version that was judged."""

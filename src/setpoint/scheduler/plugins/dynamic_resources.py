@@ -1,13 +1,15 @@
 """DynamicResources: a pod goes where the devices are that its resource claims ask for (KEP-4381, KEP-4816).
 
 PreEnqueue keeps pods out whose claims are not there. Filter finds devices for the claims on each node (`scheduler.devices`);
-Reserve keeps them from others, PreBind writes them down, and reserves the claims for the pod.
+Reserve keeps them from others, PreBind writes them down, and reserves the claims for the pod; Unreserve takes such reservations
+back. PostFilter frees a claim of devices that are out of the pod's reach, when nobody else uses it.
 Source: `plugins/dynamicresources` of kube-scheduler.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct, field
 
@@ -17,7 +19,7 @@ from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOUR
 from setpoint.client.node_selectors import term_matches
 from setpoint.client.transport import TransportError
 from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails, Suits
-from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_reserved
+from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_crowded, is_reserved
 from setpoint.scheduler.devices.pools import DeviceKey, Published
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims, default_normalize
@@ -27,6 +29,7 @@ from setpoint.scheduler.status import SKIP, Diagnosis, Status, failed, unresolva
 
 MOST_ALTERNATIVES = 8  # of one request
 NOT_ALL = unresolvable("cannot allocate all claims")
+IN_USE = unresolvable("resourceclaim in use")
 ELSEWHERE = unresolvable("resourceclaim not available on the node")
 
 
@@ -34,7 +37,10 @@ NOTHING_PUBLISHED = Published(())
 
 
 class PodClaims(Struct):
-    """The pod's claims; which of them are to be allocated, and what each node would give them."""
+    """The pod's claims; which of them are to be allocated, and what each node would give them.
+
+    `elsewhere` are those whose devices some node does not reach, by uid; `written` are the claims as PreBind left them.
+    """
 
     all: Sequence[ResourceClaim] = ()
     new: Sequence[ResourceClaim] = ()
@@ -42,9 +48,11 @@ class PodClaims(Struct):
     published: Published = NOTHING_PUBLISHED
     gives: dict[str, Sequence[Gives]] = field(default_factory=dict)
     suits: Suits = field(default_factory=dict)
+    elsewhere: dict[str, ResourceClaim] = field(default_factory=dict)
+    written: dict[str, ResourceClaim] = field(default_factory=dict)
 
 
-NOTHING = PodClaims()
+NOTHING = PodClaims()  # nobody writes to it: without claims there is nothing to note
 
 
 class _Pending(Struct):
@@ -71,6 +79,7 @@ class DynamicResources:
         self._classes = handle.listers.of(DEVICECLASSES)
         self._slices = handle.listers.of(RESOURCESLICES)
         self._writer = ClaimWriter(handle.client, handle.clock)
+        self._later = handle.later
         self._pending: dict[str, _Pending] = {}  # by the claim's uid
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
@@ -94,6 +103,8 @@ class DynamicResources:
             return None, unresolvable(str(error))
         if not claims:
             return None, SKIP
+        if any(is_crowded(claim) and not is_reserved(claim, pod) for claim in claims):
+            return None, IN_USE
         self._forget_written()
         new = [claim for claim in claims if claim.status.allocation is None]
         for claim in new:
@@ -142,14 +153,23 @@ class DynamicResources:
             if gives is None:
                 return NOT_ALL
             found.gives[node.name] = gives
-        return None if all(_reaches(claim, node) for claim in found.all) else ELSEWHERE
+        elsewhere = {claim.metadata.uid: claim for claim in found.all if not _reaches(claim, node)}
+        found.elsewhere.update(elsewhere)
+        return ELSEWHERE if elsewhere else None
 
     def post_filter(self, state: CycleState, pod: Pod, diagnosis: Diagnosis) -> tuple[Victims | None, Status | None]:
         found = state.find(PodClaims)
         if found is None:
             # An earlier plugin refused the pod for all nodes before this one was asked; Kubernetes says it thus.
             return None, failed("not found")
-        return None, unschedulable("still not schedulable" if found.all else "no new claims to deallocate")
+        if not found.all:
+            return None, unschedulable("no new claims to deallocate")
+        for claim in found.elsewhere.values():
+            if all(each.uid == pod.metadata.uid for each in claim.status.reserved_for):
+                name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+                self._later.append((f"devices of {name}", partial(self._writer.deallocate, claim)))
+                return None, unschedulable("deallocation of ResourceClaim completed")
+        return None, unschedulable("still not schedulable")
 
     # ---- score
 
@@ -187,10 +207,17 @@ class DynamicResources:
 
     def unreserve(self, state: CycleState, pod: Pod, node: str) -> None:
         found = state.find(PodClaims)
-        for claim in found.new if found is not None else ():
+        if found is None:
+            return
+        for claim in found.new:
             pending = self._pending.get(claim.metadata.uid)
             if pending is not None and pending.version is None:  # else the claim has them, whatever becomes of the pod
                 del self._pending[claim.metadata.uid]
+        for known in found.all:
+            claim = found.written.get(known.metadata.uid, known)
+            if claim.status.allocation is not None and is_reserved(claim, pod):
+                name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+                self._later.append((f"reservation of {name}", partial(self._writer.release, claim, pod)))
 
     def pre_flight(self, state: CycleState, pod: Pod, node: str) -> bool:
         found = state.find(PodClaims)
@@ -206,7 +233,7 @@ class DynamicResources:
                 if is_reserved(claim, pod):
                     continue
                 uid = claim.metadata.uid
-                written = await self._writer.bind(claim, pod, gives.get(uid))
+                found.written[uid] = written = await self._writer.bind(claim, pod, gives.get(uid))
                 if uid in gives and uid in self._pending:
                     self._pending[uid].version = int(written.metadata.resource_version)
         except (ClaimError, StatusError, TransportError) as error:
