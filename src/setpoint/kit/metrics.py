@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
+#: upper limits in seconds
 LATENCY_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class Count:
+class Counter:
     """A number that only grows."""
 
     __slots__ = ("value",)
@@ -30,7 +31,7 @@ class Count:
         self.value += amount
 
 
-class Level(Count):
+class Gauge(Counter):
     """A number that goes up and down, or that a function tells when it is asked for."""
 
     __slots__ = ("_ask",)
@@ -52,7 +53,7 @@ class Level(Count):
         return self.value if self._ask is None else float(self._ask())
 
 
-class Spread:
+class Histogram:
     """How many observations fell below each of some limits, and their sum."""
 
     __slots__ = ("_counts", "_limits", "sum")
@@ -71,7 +72,7 @@ class Spread:
         return [*zip(names, map(float, accumulate(self._counts)), strict=True)]
 
 
-T = TypeVar("T", Count, Level, Spread)
+T = TypeVar("T", Counter, Gauge, Histogram)
 
 
 class Family(Generic[T]):
@@ -97,23 +98,26 @@ class Family(Generic[T]):
         return child
 
 
-_counters: dict[str, Family[Count]] = {}
-_gauges: dict[str, Family[Level]] = {}
-_histograms: dict[str, Family[Spread]] = {}
+_counters: dict[str, Family[Counter]] = {}
+_gauges: dict[str, Family[Gauge]] = {}
+_histograms: dict[str, Family[Histogram]] = {}
 
 
-def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Family[Count]:
+def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Family[Counter]:
     """A counter; its name goes out with `_total`, unless it ends with `_count` as some of Kubernetes' do."""
     name = name.removesuffix("_total")
-    return _counters.setdefault(name, Family("counter", name, text, labels, Count))
+    return _counters.setdefault(name, Family("counter", name, text, labels, Counter))
 
 
-def gauge(name: str, text: str, labels: tuple[str, ...] = ()) -> Family[Level]:
-    return _gauges.setdefault(name, Family("gauge", name, text, labels, Level))
+def gauge(name: str, text: str, labels: tuple[str, ...] = ()) -> Family[Gauge]:
+    return _gauges.setdefault(name, Family("gauge", name, text, labels, Gauge))
 
 
-def histogram(name: str, text: str, labels: tuple[str, ...] = (), buckets: tuple[float, ...] = LATENCY_BUCKETS) -> Family[Spread]:
-    return _histograms.setdefault(name, Family("histogram", name, text, labels, lambda: Spread(buckets)))
+def histogram(
+    name: str, text: str, labels: tuple[str, ...] = (), buckets: tuple[float, ...] = LATENCY_BUCKETS
+) -> Family[Histogram]:
+    """A histogram; `buckets` are upper limits in the metric's unit, ascending, without infinity."""
+    return _histograms.setdefault(name, Family("histogram", name, text, labels, lambda: Histogram(buckets)))
 
 
 def exposition() -> bytes:

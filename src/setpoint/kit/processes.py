@@ -24,7 +24,7 @@ def created(pid: int) -> float:
 
 
 def age() -> float:
-    """Seconds since this process was created, to a hundredth; the boot time above is known to a second only."""
+    """Seconds since this process was created, to a hundredth; `created` would do for a second, as exact as the boot time is."""
     try:
         stat = Path("/proc/self/stat").read_text()
     except FileNotFoundError:

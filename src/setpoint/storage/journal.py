@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from setpoint.storage.protocol import StoreError
+from setpoint.storage.protocol import Describe, Record, StoreError
 
 
 class Row(NamedTuple):
@@ -22,6 +22,27 @@ class Row(NamedTuple):
     created: int
     expires: float
     value: bytes | None
+
+
+class StoredRecord(Record):
+    """A record read from disk: its selection is computed when first asked for."""
+
+    __slots__ = ("_describe",)
+
+    def __init__(self, key: str, value: bytes, revision: int, created: int, describe: Describe) -> None:
+        self.key = key
+        self.value = value
+        self.revision = revision
+        self.created = created
+        self.forms = None
+        self._describe = describe
+
+    def __getattr__(self, name: str) -> object:
+        # Reached only while the slot is empty.
+        if name != "selection":
+            raise AttributeError(name)
+        self.selection = self._describe(self.key, self.value)
+        return self.selection
 
 
 class Recovered(Struct, frozen=True):

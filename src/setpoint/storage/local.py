@@ -20,7 +20,8 @@ from functools import partial
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
-from setpoint.storage.journal import Journal, Row
+from setpoint.storage.batch import Batch
+from setpoint.storage.journal import Journal, Row, StoredRecord
 from setpoint.storage.mvcc import Index, Retention
 from setpoint.storage.progress import Progress
 from setpoint.storage.protocol import (
@@ -52,53 +53,6 @@ STUCK_SECONDS = 5.0  # a commit that takes longer is trouble
 CHECK_SECONDS = 1.0  # between two looks whether a disk that failed takes writes again
 
 
-class StoredRecord(Record):
-    """A record read from disk: its selection is computed when first asked for."""
-
-    __slots__ = ("_describe",)
-
-    def __init__(self, key: str, value: bytes, revision: int, created: int, describe: Describe) -> None:
-        self.key = key
-        self.value = value
-        self.revision = revision
-        self.created = created
-        self.forms = None
-        self._describe = describe
-
-    def __getattr__(self, name: str) -> object:
-        # Reached only while the slot is empty.
-        if name != "selection":
-            raise AttributeError(name)
-        self.selection = self._describe(self.key, self.value)
-        return self.selection
-
-
-class _Batch:
-    """Writes that become durable together, and everyone who waits for that."""
-
-    __slots__ = ("events", "rows", "waiters")
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.rows: list[Row] = []
-        self.waiters: list[asyncio.Future[None]] = []
-
-    def settled(self) -> asyncio.Future[None]:
-        """A future of one's own, so that a waiter's cancellation is its own too."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.waiters.append(waiter)
-        return waiter
-
-    def answer(self, error: StoreError | None) -> None:
-        for waiter in self.waiters:
-            if waiter.done():
-                continue
-            if error is None:
-                waiter.set_result(None)
-            else:
-                waiter.set_exception(Unavailable(str(error)))
-
-
 class LocalStore:
     """Implements `protocol.Store` over a Journal; see the module."""
 
@@ -123,9 +77,9 @@ class LocalStore:
         self._tasks: Tasks | None = None
         self._next = 1
         self._erased_to = 0
-        self._heads: dict[str, tuple[Event, _Batch]] = {}
-        self._batch = _Batch()
-        self._under_way: _Batch | None = None
+        self._heads: dict[str, tuple[Event, Batch]] = {}
+        self._batch = Batch()
+        self._under_way: Batch | None = None
         self._flush_due = False
         self._idle = asyncio.Event()
         self._progress = Progress(clock)
@@ -253,7 +207,7 @@ class LocalStore:
         await self._submit(event, Row(event.revision, key, 0, 0, None))
         return event
 
-    def _judge(self, key: str) -> tuple[Record | None, _Batch | None]:
+    def _judge(self, key: str) -> tuple[Record | None, Batch | None]:
         """The head that a write is judged by, and the batch that must become durable before anyone may know of it."""
         if self._tasks is None:
             raise Unavailable("the store is not open")
@@ -288,7 +242,7 @@ class LocalStore:
     async def _submit(self, event: Event, row: Row) -> None:
         await self._enqueue(event, row).settled()
 
-    def _enqueue(self, event: Event, row: Row) -> _Batch:
+    def _enqueue(self, event: Event, row: Row) -> Batch:
         self._next = event.revision + 1
         batch = self._batch
         batch.events.append(event)
@@ -307,12 +261,12 @@ class LocalStore:
         self._flush_due = False
         if self._under_way is not None or not self._batch.rows:
             return
-        batch, self._batch = self._batch, _Batch()
+        batch, self._batch = self._batch, Batch()
         self._under_way = batch
         self._flushed_at = self._clock.monotonic()
         self._journal.append(batch.rows, partial(self._committed, batch))
 
-    def _committed(self, batch: _Batch, error: StoreError | None) -> None:
+    def _committed(self, batch: Batch, error: StoreError | None) -> None:
         self._under_way = None
         if error is None:
             self._failure = ""
@@ -324,7 +278,7 @@ class LocalStore:
         else:
             self._idle.set()
 
-    def _show(self, batch: _Batch) -> None:
+    def _show(self, batch: Batch) -> None:
         now = self._clock.monotonic()
         apply, heads = self._index.apply, self._heads
         for event, row in zip(batch.events, batch.rows, strict=True):
@@ -337,12 +291,12 @@ class LocalStore:
         batch.answer(None)
         self._progress.reach(self._index.revision)
 
-    def _fail(self, batch: _Batch, error: StoreError) -> None:
+    def _fail(self, batch: Batch, error: StoreError) -> None:
         """Everything pending was judged by a head that never was, or may have been: all of it fails."""
         log.error("commit failed", error=str(error), writes=len(batch.rows), judged_by_it=len(self._batch.rows))
         self._failure = str(error)
         self._expiry_changed.set()
-        judged_by_it, self._batch = self._batch, _Batch()
+        judged_by_it, self._batch = self._batch, Batch()
         self._heads.clear()
         batch.answer(error)
         judged_by_it.answer(error)
@@ -390,7 +344,7 @@ class LocalStore:
         due: list[tuple[float, str, int]] = []
         while self._expiries and self._expiries[0][0] <= self._clock.now() and len(due) < EXPIRE_AT_ONCE:
             due.append(heapq.heappop(self._expiries))
-        deleted: _Batch | None = None
+        deleted: Batch | None = None
         try:
             for _, key, revision in due:
                 current, _pending = self._judge(key)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from setpoint.apiserver.flow_control.allocation import Bounds, Demand
 from setpoint.apiserver.flow_control.dropped import Dropped
-from setpoint.kit.metrics import Spread
+from setpoint.kit.metrics import Histogram
 
 _GUESS = 0.003  # seconds that a request is taken to last before it is known
 
@@ -84,7 +84,7 @@ class Level:
         self.waiting = 0
         self.waiting_seats = 0
         self.demand = Demand(now)
-        self.spreads: dict[str, Spread] = {}  # how long requests took, by schema
+        self.spreads: dict[str, Histogram] = {}  # how long requests took, by schema
         self.spent = 0.0  # seat-seconds of wide requests beyond their first seat
         self.dropped = Dropped()
         self.target = 0.0

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 
 from setpoint.kit import metrics
-from setpoint.kit.metrics import Spread
+from setpoint.kit.metrics import Histogram
 from setpoint.registry.admission.request import AdmissionRequest
 
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
@@ -64,5 +64,5 @@ class Phase:
             self._plugin(at, "true").observe(perf_counter() - start)
             raise
 
-    def _plugin(self, name: str, rejected: str) -> Spread:
-        return _PLUGINS.labels(name, *self._labels, rejected) if name else Spread(())
+    def _plugin(self, name: str, rejected: str) -> Histogram:
+        return _PLUGINS.labels(name, *self._labels, rejected) if name else Histogram(())

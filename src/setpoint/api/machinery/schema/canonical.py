@@ -15,20 +15,15 @@ Custom resources keep what they are given: only their metadata goes through here
 
 from __future__ import annotations
 
-import base64
-import binascii
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from setpoint.api.machinery import quantity
-from setpoint.api.machinery.schema import times
+from setpoint.api.machinery.schema import scalars, times
 from setpoint.api.machinery.schema.node import Fields, Node
+from setpoint.api.machinery.schema.scalars import Operation, Unfit
 from setpoint.api.machinery.settled import is_shared
 
-#: a field's work on its value; `_DROP` for "not written"
-Operation = Callable[[Any], Any]
-
+#: what an operation returns for "not written"
 _DROP: Any = object()
 
 #: fields of features that are off by default in 1.36: never stored
@@ -64,15 +59,6 @@ _ZEROS: Mapping[str, Any] = {
 }
 _STRUCTS = {"object", "quantity", "int-or-string", "time", "micro-time"}
 NOTHING: Mapping[str, Any] = {}
-_INT32 = range(-(2**31), 2**31)
-_INT64 = range(-(2**63), 2**63)
-
-
-class Unfit(ValueError):
-    """A value that the Go struct could not hold, or (for `fit`) a field that it does not have."""
-
-    def __init__(self, what: str = "") -> None:
-        super().__init__(what or "a value does not fit its field")
 
 
 def canonicalise(
@@ -249,8 +235,8 @@ class Compiler:
             case "any":
                 return self._choice(node) if node.choices else _as_it_is
             case "time":
-                return times.canonical if node.pointer or node.omitzero else _time_by_value
-        return _values(node)
+                return times.canonical if node.pointer or node.omitzero else scalars.time_by_value
+        return scalars.operation(node)
 
     def _list(self, node: Node) -> Operation:
         item = _required(node)
@@ -335,76 +321,6 @@ def _null_as(zero: Any, value: Any) -> Any:
 
 def _as_it_is(value: Any) -> Any:
     return value
-
-
-def _values(node: Node) -> Operation:
-    """The check, and the spelling, of a scalar."""
-    if node.kind == "integer":
-        return functools.partial(_integer, _INT32 if node.format == "int32" else _INT64)
-    return {
-        "string": _string,
-        "boolean": _boolean,
-        "number": _number,
-        "bytes": _base64,
-        "quantity": _quantity,
-        "int-or-string": _int_or_string,
-        "micro-time": times.canonical_micro,
-    }[node.kind]
-
-
-def _string(value: Any) -> str:
-    if type(value) is not str:
-        raise Unfit
-    return value
-
-
-def _boolean(value: Any) -> bool:
-    if type(value) is not bool:
-        raise Unfit
-    return value
-
-
-def _integer(bounds: range, value: Any) -> int:
-    if type(value) is not int or value not in bounds:
-        raise Unfit
-    return value
-
-
-def _int_or_string(value: Any) -> Any:
-    if type(value) is not str and (type(value) is not int or value not in _INT32):
-        raise Unfit
-    return value
-
-
-def _number(value: Any) -> float:
-    """Go writes a whole float without a point; here one that fits a JSON writer's integers."""
-    if type(value) is float:
-        return int(value) if value.is_integer() and abs(value) < 2.0**63 else value
-    if type(value) is not int:
-        raise Unfit
-    return value
-
-
-def _quantity(value: Any) -> str:
-    if type(value) is str:
-        return quantity.canonical(value)
-    if type(value) is int:
-        return quantity.canonical(str(value))
-    raise Unfit  # of a float only the spelling in the body says what it is (1e3)
-
-
-def _time_by_value(value: Any) -> str | None:
-    text = times.canonical(value)
-    return None if text == times.ZERO else text
-
-
-def _base64(value: Any) -> str:
-    if type(value) is not str:
-        raise Unfit
-    try:
-        return base64.b64encode(base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)).decode("ascii")
-    except binascii.Error as error:
-        raise Unfit(str(error)) from error
 
 
 def _required(node: Node) -> Node:
