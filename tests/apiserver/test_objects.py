@@ -16,7 +16,7 @@ async def test_a_created_object_is_read_back_with_the_metadata_of_the_server(api
 
 async def test_put_needs_the_present_version_and_a_no_op_is_no_write(api: Any) -> None:
     made = await api(f"POST {CONFIGMAPS}", {"metadata": {"name": "a"}, "data": {"k": "v"}})
-    assert await api(f"PUT {CONFIGMAPS}/a", made) == made  # B08
+    assert await api(f"PUT {CONFIGMAPS}/a", made) == made  # written anew, unchanged: nothing happens
     changed = await api(f"PUT {CONFIGMAPS}/a", made | {"data": {"k": "w"}})
     assert int(changed["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
     refused = await api(f"PUT {CONFIGMAPS}/a", made, code=409)

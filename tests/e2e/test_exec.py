@@ -1,4 +1,4 @@
-"""B58: exec over WebSocket through the API server, frame by frame."""
+"""exec over WebSocket through the API server, frame by frame."""
 
 from __future__ import annotations
 

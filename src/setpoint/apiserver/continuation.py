@@ -102,7 +102,7 @@ def _refused(why: str) -> StatusError:
 
 
 def too_old(start: str, prefix: str) -> StatusError:
-    """410 for a token whose version is forgotten, with one that goes on inconsistently (B09)."""
+    """410 for a token whose version is forgotten, with one that goes on inconsistently."""
     return expired(
         "The provided continue parameter is too old to display a consistent list result. You can start a new list without the "
         "continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing "

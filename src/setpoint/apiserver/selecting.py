@@ -25,7 +25,7 @@ class Scope(Struct, frozen=True):
 
 
 def scope_of(call: Call, options: ListOptions) -> Scope:
-    """The scope of a list, watch or deletecollection. Raises 400 for fields that the kind does not have (B36)."""
+    """The scope of a list, watch or deletecollection. Raises 400 for fields that the kind does not have."""
     resource, fields = call.resource, options.fields
     namespace = call.info.namespace if resource.namespaced else ""
     if not fields.everything:

@@ -20,7 +20,7 @@ _CONTENTS = ("None", "Object")
 
 
 def transition(matched_now: bool, matched_before: bool) -> str:
-    """What an event is for a watcher: ADDED, MODIFIED, DELETED, or nothing (B05)."""
+    """What an event is for a watcher: ADDED, MODIFIED, DELETED, or nothing."""
     if matched_now:
         return "MODIFIED" if matched_before else "ADDED"
     return "DELETED" if matched_before else ""
@@ -70,7 +70,7 @@ class Lines:
         return line
 
     def _record(self, event: Event, kind: str) -> Record:
-        """The state that the event shows: the new one, or for DELETED the last with the version of the event (B04)."""
+        """The state that the event shows: the new one, or for DELETED the last with the version of the event."""
         if kind != "DELETED" and event.record is not None:
             return event.record
         previous = event.previous
@@ -99,7 +99,7 @@ class Lines:
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), value)
 
     def bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:
-        """Tells that everything up to `revision` has been sent; `initial_end` marks the end of the state at the start (B02)."""
+        """Tells that everything up to `revision` has been sent; `initial_end` marks the end of the state at the start."""
         if initial_end or self._form.kind == "Table":
             metadata: dict[str, Any] = {"resourceVersion": str(revision)}
             if initial_end:

@@ -1,6 +1,6 @@
 """Strategies of kinds that have a spec written by users and a status written by the system.
 
-The split is enforced here: the main endpoint never changes status, the `status` endpoint never changes spec (behaviour B15).
+The split is enforced here: the main endpoint never changes status, the `status` endpoint never changes spec.
 Source: the strategies under Kubernetes `pkg/registry`, which all have these same lines.
 """
 

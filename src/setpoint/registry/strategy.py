@@ -59,9 +59,9 @@ class Strategy:
 
     #: PUT of an object that does not exist creates it
     allow_create_on_update: ClassVar[bool] = False
-    #: PUT without metadata.resourceVersion overwrites whatever is there (behaviour B10)
+    #: PUT without metadata.resourceVersion overwrites whatever is there
     allow_unconditional_update: bool = True
-    #: what happens to dependents when a DELETE says nothing: "Background", "Orphan" or "Foreground" (behaviour B21)
+    #: what happens to dependents when a DELETE says nothing: "Background", "Orphan" or "Foreground"
     default_propagation: ClassVar[str] = "Background"
     #: warned about when a DELETE says nothing of dependents
     default_propagation_warning: ClassVar[str] = ""

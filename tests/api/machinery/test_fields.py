@@ -180,7 +180,6 @@ def test_ten_updaters_are_kept_and_older_ones_joined() -> None:
 
 
 def test_a_write_that_changes_times_alone_is_recognised() -> None:
-    """Behaviour B08."""
     old = created({"k": "v"})
     new = copy.deepcopy(old)
     new["metadata"]["managedFields"][0]["time"] = T2

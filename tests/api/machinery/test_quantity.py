@@ -43,13 +43,11 @@ from setpoint.api.machinery.quantity import Quantity, QuantityError, canonical, 
     ],
 )
 def test_canonical_spelling(text: str | float, expected: str) -> None:
-    """Behaviour B56."""
     assert canonical(text) == expected
 
 
 @pytest.mark.parametrize("text", ["1e3m", "0.1mi", "", "abc", "1..2", "1 Gi", "1KI", "१"])
 def test_what_is_no_quantity_is_refused(text: str) -> None:
-    """Behaviour B56: the last inputs."""
     with pytest.raises(QuantityError):
         canonical(text)
 
@@ -64,7 +62,7 @@ def test_the_two_complaints() -> None:
 
 
 def test_resource_lists_are_rounded_to_thousandths() -> None:
-    """Behaviour B56: `pkg/apis/core/v1/defaults.go`."""
+    """Source: `pkg/apis/core/v1/defaults.go`."""
     assert quantity.canonical_milli("0.30000000000000004") == "301m"
     assert quantity.canonical_milli("0.5m") == "1m"
     assert quantity.canonical_milli("1.500") == "1.500"

@@ -1,4 +1,4 @@
-"""Nobody gives what he has not (behaviour B41)."""
+"""Nobody can grant rights that he does not have."""
 
 from __future__ import annotations
 

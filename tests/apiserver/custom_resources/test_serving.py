@@ -1,4 +1,4 @@
-"""Definitions make the server serve their kinds, live; behaviours B08, B10, B15, B23, B31, B32, B35, B36."""
+"""Definitions make the server serve their kinds, live."""
 
 from __future__ import annotations
 

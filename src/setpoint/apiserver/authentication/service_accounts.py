@@ -25,7 +25,7 @@ from setpoint.apiserver.authentication.signing_key import SigningKey
 from setpoint.kit.clock import Clock, parse_rfc3339
 
 ISSUER = "https://kubernetes.default.svc"
-_DELETION_LEEWAY = 60.0  # seconds that a token outlives the deletionTimestamp of what it is bound to (behaviour B43)
+_DELETION_LEEWAY = 60.0  # seconds that a token outlives the deletionTimestamp of what it is bound to
 _SKEW = 60.0  # seconds by which clocks may differ, as go-jose's DefaultLeeway
 _INVALIDATED = "service account token has been invalidated"
 _FORGED = "go-jose/go-jose: error in cryptographic primitive"

@@ -101,7 +101,7 @@ async def _attempt(store: GenericStore, context: Context, deletion: Deletion, cu
 
 
 def check_preconditions(store: GenericStore, name: str, deletion: Deletion, old: Object) -> None:
-    """409 unless the object is the one that was meant (B12)."""
+    """409 unless the object is the one that was meant."""
     meta, resource = old["metadata"], store.resource
     if deletion.uid is not None and deletion.uid != meta["uid"]:
         raise status.conflict(
@@ -163,7 +163,7 @@ def _mark_now(store: GenericStore, meta: dict[str, Any]) -> None:
 
 
 def _finalizers(store: GenericStore, deletion: Deletion, old: Object) -> Sequence[str]:
-    """The object's finalizers with those of the propagation policy put on or taken off (B21)."""
+    """The object's finalizers with those of the propagation policy put on or taken off."""
     present = old["metadata"].get("finalizers") or ()
     default = store.strategy.default_propagation
     if default == "Unsupported":

@@ -82,7 +82,7 @@ class Codec:
         return encoder(strategy, obj)
 
     def deleted(self, previous: Record, revision: int) -> Record:
-        """The last state of an object with the version of its deletion (B04)."""
+        """The last state of an object with the version of its deletion."""
         return Record(previous.key, stamped(previous.value, revision), revision, previous.created, previous.selection)
 
     def selection(self, record: Record) -> Selection:

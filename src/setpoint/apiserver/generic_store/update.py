@@ -176,7 +176,7 @@ async def _renew(store: GenericStore, change: Update, current: Record, request: 
 
 
 def _check_version(store: GenericStore, change: Update, meta: dict[str, Any], current: Record) -> None:
-    """Raises for a stale resourceVersion, or one that must be given and is not (B10)."""
+    """Raises for a stale resourceVersion, or one that must be given and is not."""
     text = str(meta.get("resourceVersion") or "")
     wanted = parse_version(text)
     if wanted == 0:
@@ -218,7 +218,7 @@ def _any_segment(name: str, *, prefix: bool) -> list[str]:
 
 
 def same(obj: Object, old: Object) -> bool:
-    """Whether a write would change nothing but the times of managedFields (B08).
+    """Whether a write would change nothing but the times of managedFields.
 
     Python takes 1, 1.0 and True for equal, JSON does not: what is equal is compared once more as bytes.
     """

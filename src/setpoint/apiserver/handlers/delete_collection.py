@@ -1,4 +1,4 @@
-"""DELETE of a collection: every object that matches, one after the other (B19); with `limit`, those of the first page."""
+"""DELETE of a collection: every object that matches, one after the other; with `limit`, those of the first page."""
 
 from __future__ import annotations
 

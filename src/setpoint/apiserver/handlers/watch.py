@@ -1,6 +1,6 @@
 """Watches: a stream of events from a version on.
 
-`transition` decides what an event is for a watcher with selectors (B05); lines are encoded once per event and form and shared
+`transition` decides what an event is for a watcher with selectors; lines are encoded once per event and form and shared
 by all watchers (`Event.lines`); what is ready together goes out in one write.
 Source: apiserver `storage/cacher/cache_watcher.go`, `endpoints/handlers/watch.go`.
 """
@@ -82,7 +82,7 @@ def _of_one(call: Call, options: ListOptions, scope: Scope) -> Scope:
 
 
 async def _failure(call: Call, error: StatusError) -> AsyncIterator[bytes]:
-    """A watch that cannot be: 200 and one ERROR event (B01)."""
+    """A watch that cannot be: 200 and one ERROR event."""
     yield Lines(call).error(error)
 
 

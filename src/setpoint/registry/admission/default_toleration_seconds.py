@@ -1,4 +1,4 @@
-"""Pods stay five minutes on a node that is not ready or cannot be reached, unless they say how long (B51).
+"""Pods stay five minutes on a node that is not ready or cannot be reached, unless they say how long.
 
 Source: `plugin/pkg/admission/defaulttolerationseconds`.
 """

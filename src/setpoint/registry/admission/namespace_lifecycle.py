@@ -1,4 +1,4 @@
-"""Nothing is created in a namespace that is missing or going; some namespaces cannot be deleted (B22).
+"""Nothing is created in a namespace that is missing or going; some namespaces cannot be deleted.
 
 Source: apiserver `admission/plugin/namespace/lifecycle`.
 """

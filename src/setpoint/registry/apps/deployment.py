@@ -64,7 +64,7 @@ class DeploymentStrategy(SpecStatusStrategy):
         return template_warnings("spec.template", obj["spec"]["template"]) if changed else []
 
     def generation_changed(self, obj: Object, old: Object) -> bool:
-        """Annotations count too: the rollback's record is one (B14)."""
+        """Annotations count too: the rollback's record is one."""
         annotations = [one["metadata"].get("annotations") or {} for one in (obj, old)]
         return obj.get("spec") != old.get("spec") or annotations[0] != annotations[1]
 

@@ -88,7 +88,7 @@ def _validate_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Er
 
 
 def _schedule(path: str, spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Errors:
-    """`TZ=` was accepted once, so an old schedule may keep it (B48)."""
+    """`TZ=` was accepted once, so an old schedule may keep it."""
     schedule = spec["schedule"]
     errors: Errors = []
     try:

@@ -28,7 +28,7 @@ _MAX_INT32 = 2**31 - 1
 
 
 class JobStrategy(SpecStatusStrategy):
-    """The main endpoint. A deleted Job leaves its pods unless the deletion says otherwise (B21)."""
+    """The main endpoint. A deleted Job leaves its pods unless the deletion says otherwise."""
 
     has_generation: ClassVar[bool] = True
     default_propagation: ClassVar[str] = "Orphan"

@@ -20,7 +20,7 @@ from setpoint.registry.workload import always_restarted, options, template_label
 
 
 class ReplicationControllerStrategy(SpecStatusStrategy):
-    """The main endpoint. A deletion leaves the pods unless it says otherwise (B21)."""
+    """The main endpoint. A deletion leaves the pods unless it says otherwise."""
 
     has_generation: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True

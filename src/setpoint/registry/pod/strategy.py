@@ -98,7 +98,7 @@ class PodStrategy(Strategy):
         return pod_fields(obj)
 
     def grace_period(self, context: Context, obj: Object, requested: int | None) -> int | None:
-        """A pod that no node runs, or that has ended, needs no grace (B17)."""
+        """A pod that no node runs, or that has ended, needs no grace."""
         spec = obj.get("spec") or {}
         if not spec.get("nodeName") or (obj.get("status") or {}).get("phase") in _OVER:
             return 0

@@ -1,7 +1,7 @@
 """Times as Kubernetes reads and writes them: RFC 3339 as Go's `time.Parse` understands it, with Go's own complaints.
 
 `Time` is written in whole seconds, `MicroTime` with exactly six digits, both in UTC. Reading a Time takes any fraction; reading a
-MicroTime takes six digits and nothing else (behaviour B55).
+MicroTime takes six digits and nothing else.
 """
 
 from __future__ import annotations
