@@ -203,10 +203,12 @@ def unauthorized() -> StatusError:
 
 
 def forbidden_object(group: str, resource: str, name: str, why: str, causes: Sequence[Mapping[str, Any]] = ()) -> StatusError:
-    target = f'{qualified(resource, group)} "{name}"' if name else qualified(resource, group)
-    return StatusError(
-        403, "Forbidden", f"{target} is forbidden: {why}", _details(name, group, resource, causes=list(causes) or None)
-    )
+    """Of what has neither resource nor group (a path whose parts are empty), only the word is said."""
+    target = f"{qualified(resource, group)} " if resource or group else ""
+    if target and name:
+        target += f'"{name}" '
+    said = f"{target}is forbidden: {why}" if target else f"forbidden: {why}"
+    return StatusError(403, "Forbidden", said, _details(name, group, resource, causes=list(causes) or None))
 
 
 def method_not_allowed(group: str = "", resource: str = "") -> StatusError:
