@@ -134,7 +134,8 @@ class PodWorker:
     def _record(self, command: m.Record) -> None:
         path = ""
         if command.container:
-            kind = "initContainers" if self.core.track(command.container).init else "containers"
+            track = self.core.track(command.container)
+            kind = "initContainers" if track.init else "ephemeralContainers" if track.ephemeral else "containers"
             path = f"spec.{kind}{{{command.container}}}"
         self._services.recorder.event(self._pod, command.kind, command.reason, command.message, field_path=path)
 

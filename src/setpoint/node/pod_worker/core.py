@@ -13,7 +13,7 @@ from setpoint.api.types.core_v1 import Pod
 from setpoint.node.pod_worker import memory, starting, status, stopping
 from setpoint.node.pod_worker import messages as m
 from setpoint.node.pod_worker.status import Verdict
-from setpoint.node.pod_worker.track import UNKNOWN, End, Phase, Track, lost, restarts, tracks_of
+from setpoint.node.pod_worker.track import UNKNOWN, End, Phase, Track, lost, restarts, track_of_ephemeral, tracks_of
 from setpoint.node.runtime import ContainerInfo
 
 TERMINAL = ("Succeeded", "Failed")
@@ -124,6 +124,9 @@ class PodCore:
                     message = f"Container {track.name} definition changed, will be restarted"
                     stopping.begin(self, track, now, self.grace(), message)
                 track.spec = fresh
+            known = {track.name for track in self.tracks}
+            added = (each for each in event.pod.spec.ephemeral_containers if each.name not in known)
+            self.tracks += [track_of_ephemeral(each) for each in added]
 
     def _pod_gone(self, event: m.PodGone, now: float) -> None:
         self.gone = True
@@ -317,6 +320,7 @@ class PodCore:
         else:
             self._prepare(now)
             if self.volumes == "ready" and self.sandbox == "ready":
+                starting.ephemeral(self, now)
                 starting.containers(self, now)
 
     def _deadline(self, now: float) -> None:
@@ -350,7 +354,7 @@ class PodCore:
         """Whether every container ended for good, or an init container failed for good."""
         if any(status.failed_for_good(self.pod, track) for track in self.tracks if track.init and not track.sidecar):
             return True
-        return all(track.phase is Phase.ENDED and not restarts(self.pod, track) for track in self.tracks if not track.init)
+        return all(track.phase is Phase.ENDED and not restarts(self.pod, track) for track in self.tracks if track.main)
 
     def _complete(self, now: float) -> None:
         """Sidecars end, then the sandbox."""

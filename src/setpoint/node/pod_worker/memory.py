@@ -49,7 +49,7 @@ def inherit(core: PodCore, now: float) -> None:
         since = parse_rfc3339(condition.last_transition_time) if condition.last_transition_time else now
         if condition.type in ("PodScheduled", "Initialized", "Ready", "ContainersReady", "PodReadyToStartContainers"):
             core.conditions[condition.type] = (condition.status, condition.reason, condition.message, since)
-    for entry in (*known.init_container_statuses, *known.container_statuses):
+    for entry in (*known.init_container_statuses, *known.container_statuses, *known.ephemeral_container_statuses):
         track = next((track for track in core.tracks if track.name == entry.name), None)
         if track is None:
             continue

@@ -19,6 +19,8 @@ _TELL_BACKOFF = 1.0
 def containers(core: PodCore, now: float) -> None:
     """Init containers one after another, a sidecar counting as done once it started; then all others, in order."""
     for track in core.tracks:
+        if track.ephemeral:
+            continue
         if track.init and not core.was_initialized:
             if not _init_done(core, track, now):
                 return
@@ -26,6 +28,25 @@ def containers(core: PodCore, now: float) -> None:
             continue
         elif not _main(core, track, now):
             return
+
+
+def ephemeral(core: PodCore, now: float) -> None:
+    """Ephemeral containers, whether or not the pod is initialized (kubelet's computePodActions), each once its target ran."""
+    for track in core.tracks:
+        if track.ephemeral and track.phase is Phase.WAITING and _target_found(core, track):
+            _run(core, track, now)
+
+
+def _target_found(core: PodCore, track: Track) -> bool:
+    """Kubelet's getTargetID: what never ran cannot be looked at. Says so in the status."""
+    target = next((each for each in core.tracks if each.name == track.target), None)
+    if not track.target or (target is not None and (target.running or target.end is not None)):
+        return True
+    message = f"unable to find target container {track.target}"
+    if track.waiting_message != message:
+        track.waiting_reason, track.waiting_message = "CreateContainerConfigError", message
+        core.out.append(m.Record("Warning", "Failed", f"Error: {message}", track.name))
+    return False
 
 
 def _init_done(core: PodCore, track: Track, now: float) -> bool:

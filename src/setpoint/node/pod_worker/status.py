@@ -48,7 +48,8 @@ def pod_status(
 ) -> dict[str, Any]:
     """The members of `status` that a node owns; None for one that must go."""
     init = [track for track in tracks if track.init]
-    main = [track for track in tracks if not track.init]
+    main = [track for track in tracks if track.main]
+    ephemeral = [track for track in tracks if track.ephemeral]
     generation = pod.metadata.generation
     return {
         "phase": phase,
@@ -62,6 +63,7 @@ def pod_status(
         "startTime": rfc3339(start_time),
         "initContainerStatuses": [container_status(pod, track, place) for track in init] or None,
         "containerStatuses": [container_status(pod, track, place) for track in main],
+        "ephemeralContainerStatuses": [container_status(pod, track, place) for track in ephemeral] or None,
         "observedGeneration": generation or None,
     }
 
@@ -81,17 +83,18 @@ def _condition(kind: str, value: tuple[str, str, str, float], generation: int) -
 
 
 def container_status(pod: Pod, track: Track, place: Place) -> dict[str, Any]:
-    """One entry of containerStatuses."""
+    """One entry of containerStatuses. An ephemeral container is never ready, and nothing says that it started."""
     out: dict[str, Any] = {
         "name": track.name,
         "state": _state(pod, track, place),
         "lastState": {},
-        "ready": track.is_ready or (track.init and not track.sidecar and track.succeeded),
+        "ready": not track.ephemeral and (track.is_ready or (track.init and not track.sidecar and track.succeeded)),
         "restartCount": _restart_count(track),
         "image": track.spec.image,
         "imageID": track.image_id,
-        "started": track.started,
     }
+    if not track.ephemeral:
+        out["started"] = track.started
     last = track.end if "terminated" not in out["state"] and track.end is not None else track.previous
     if last is not None:
         out["lastState"] = {"terminated": _terminated(last, place)}
@@ -175,7 +178,7 @@ def incomplete_init(tracks: Sequence[Track]) -> list[str]:
 def phase_of(pod: Pod, tracks: Sequence[Track], *, was_initialized: bool, stopped: bool) -> str:
     """`stopped` means that nothing of the pod runs or will run any more."""
     init = [track for track in tracks if track.init and not track.sidecar]
-    main = [track for track in tracks if not track.init]
+    main = [track for track in tracks if track.main]
     never_ran = [track for track in main if not track.running and track.end is None]
     if any(failed_for_good(pod, track) for track in init):
         return "Failed"
@@ -227,7 +230,7 @@ def _containers_ready(tracks: Sequence[Track], phase: str) -> tuple[str, str, st
         return "False", "PodCompleted", ""
     if phase == "Failed":
         return "False", "PodFailed", ""
-    unready = [track.name for track in tracks if (not track.init or track.sidecar) and not track.is_ready]
+    unready = [track.name for track in tracks if (track.main or track.sidecar) and not track.is_ready]
     if unready:
         return "False", "ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]"
     return "True", "", ""

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from setpoint.api.types.core_v1 import Container, Pod
+from setpoint.api.types.core_v1 import Container, EphemeralContainer, Pod
 from setpoint.node.pod_worker.backoff import Backoff
 
 
@@ -64,6 +64,8 @@ class Track(Struct):
 
     spec: Container
     init: bool = False
+    ephemeral: bool = False
+    target: str = ""  # of an ephemeral container: the one to look at
     phase: Phase = Phase.WAITING
     id: str = ""
     attempt: int = 0  # of the current or next start; the restart count once something ran
@@ -86,6 +88,11 @@ class Track(Struct):
     @property
     def name(self) -> str:
         return self.spec.name
+
+    @property
+    def main(self) -> bool:
+        """One of `spec.containers`: these make the pod's phase and its readiness."""
+        return not (self.init or self.ephemeral)
 
     @property
     def sidecar(self) -> bool:
@@ -147,17 +154,26 @@ class Track(Struct):
 
 
 def tracks_of(pod: Pod) -> list[Track]:
-    """Init containers first, then the others, in the spec's order."""
+    """Init containers first, then the others, in the spec's order; ephemeral ones last."""
     return [
         *(Track(container, init=True) for container in pod.spec.init_containers),
         *(Track(container) for container in pod.spec.containers),
+        *(track_of_ephemeral(container) for container in pod.spec.ephemeral_containers),
     ]
+
+
+def track_of_ephemeral(spec: EphemeralContainer) -> Track:
+    """A container that was put beside those that run (KEP-277); everything but its target is a container's."""
+    container = Container(**{name: getattr(spec, name) for name in Container.__struct_fields__})
+    return Track(container, ephemeral=True, target=spec.target_container_name)
 
 
 def restarts(pod: Pod, track: Track) -> bool:
     """Whether policy runs an ended container again (kubelet's ShouldContainerBeRestarted, KEP-5307 for a container's own
-    policy).
+    policy); an ephemeral one never.
     """
+    if track.ephemeral:
+        return False
     end = track.end
     if end is None:
         return True

@@ -22,7 +22,7 @@ from setpoint.node.server.lookup import container_of, flag, pod_of
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
-_DRAIN = 0.5  # seconds for what a process left in its pipes, which its own children may hold open
+_DRAIN = 0.5  # seconds without a word, after which what still holds an ended process's pipes open is its children, not output
 # kubectl before 1.34 starts to read before it has made its streams, and throws away what comes too early. A real API server
 # first reaches the node after it has answered the client; this is about that time, in seconds.
 _SETTLE = 0.03
@@ -33,14 +33,14 @@ async def exec_(request: web.Request) -> web.StreamResponse:
     worker = pod_of(request)
     track = container_of(request, worker)
     spec = _spec(request)
-    if not track.running:
-        raise web.HTTPInternalServerError(text=f'container not found ("{track.name}")')
     try:
+        if not track.running:
+            raise NotRunning(track.name)
         session = await request.app[AGENT].runtime.exec(worker.uid, track.id, spec)
-    except NotRunning as error:
-        raise web.HTTPInternalServerError(text=f'container not found ("{track.name}")') from error
+    except NotRunning:
+        return await _refuse(request, f'unable to upgrade connection: container not found ("{track.name}")')
     except ContainerError as error:
-        return await _refuse(request, error.message)
+        return await _refuse(request, f"Internal error occurred: error executing command in container: {error.message}")
     return await _serve(request, session, spec)
 
 
@@ -48,10 +48,14 @@ async def attach(request: web.Request) -> web.StreamResponse:
     worker = pod_of(request)
     track = container_of(request, worker)
     spec = _spec(request)
+    meta = worker.core.pod.metadata
     try:
+        if not track.running:
+            raise NotRunning(track.name)
         session = await request.app[AGENT].runtime.attach(worker.uid, track.id, spec)
-    except NotRunning as error:
-        raise web.HTTPInternalServerError(text=f'container not found ("{track.name}")') from error
+    except NotRunning:
+        where = f"{meta.name}_{meta.namespace}"
+        return await _refuse(request, f"unable to upgrade connection: container {track.name} not found in pod {where}")
     return await _serve(request, session, spec)
 
 
@@ -90,29 +94,51 @@ async def _serve(request: web.Request, session: Session, spec: ExecSpec) -> web.
 
 async def _converse(tasks: Tasks, socket: web.WebSocketResponse, session: Session, spec: ExecSpec, clock: Clock) -> None:
     """Pass everything both ways until the process ends or the client goes; the process's Status is the last word."""
-    drained = asyncio.Event()
+    output = _Output(socket, session, spec)
     incoming = tasks.start("input", _input(socket, session, spec))
     await clock.sleep(_SETTLE)
-    tasks.start("output", _output(socket, session, spec, drained))
+    tasks.start("output", output.run())
     code = tasks.start("wait", session.wait())
     await asyncio.wait({code, incoming}, return_when=asyncio.FIRST_COMPLETED)
     if not code.done():
         return  # nobody listens any more
-    await clock.wait(drained, _DRAIN)
+    while await output.goes_on(clock) and not incoming.done():
+        pass
     with contextlib.suppress(ConnectionError):
         await socket.send_bytes(bytes([ERROR]) + orjson.dumps(_status(code.result())))
 
 
-async def _output(socket: web.WebSocketResponse, session: Session, spec: ExecSpec, drained: asyncio.Event) -> None:
+class _Output:
     """What the process writes, to its end."""
-    with contextlib.suppress(ConnectionError):
-        while True:
-            stream, data = await session.read()
-            if not stream:
-                break
-            if (stream == "stdout" and spec.stdout) or (stream == "stderr" and spec.stderr):
-                await socket.send_bytes(bytes([_CHANNELS[stream]]) + data)
-    drained.set()
+
+    def __init__(self, socket: web.WebSocketResponse, session: Session, spec: ExecSpec) -> None:
+        self._socket = socket
+        self._session = session
+        self._wanted = {name for name, wanted in (("stdout", spec.stdout), ("stderr", spec.stderr)) if wanted}
+        self._ended = asyncio.Event()
+        self._frames = 0
+        self._sending = False
+
+    async def run(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            while True:
+                stream, data = await self._session.read()
+                if not stream:
+                    break
+                if stream in self._wanted:
+                    await self._send(bytes([_CHANNELS[stream]]) + data)
+        self._ended.set()
+
+    async def _send(self, frame: bytes) -> None:
+        self._frames += 1
+        self._sending = True
+        await self._socket.send_bytes(frame)
+        self._sending = False
+
+    async def goes_on(self, clock: Clock) -> bool:
+        """Wait a moment for the end: whether there was more, or the client is slow to take what there is."""
+        before = self._frames
+        return not await clock.wait(self._ended, _DRAIN) and (self._sending or self._frames > before)
 
 
 async def _input(socket: web.WebSocketResponse, session: Session, spec: ExecSpec) -> None:
@@ -137,15 +163,18 @@ def _resize(session: Session, data: bytes) -> None:
 
 
 async def _refuse(request: web.Request, message: str) -> web.StreamResponse:
-    """The command could not be started: said over the open stream, as kubelet does."""
+    """There is nothing to talk to: said over the open stream, as kubelet and the API server's stream translator do it.
+
+    A refusal of the upgrade itself would make kubectl try SPDY instead.
+    """
     socket = await _open(request)
-    text = f"Internal error occurred: Internal error occurred: error executing command in container: {message}"
+    await request.app[AGENT].clock.sleep(_SETTLE)
     status = {
         "metadata": {},
         "status": "Failure",
-        "message": text,
+        "message": f"Internal error occurred: {message}",
         "reason": "InternalError",
-        "details": {"causes": [{"message": f"Internal error occurred: error executing command in container: {message}"}]},
+        "details": {"causes": [{"message": message}]},
         "code": 500,
     }
     await socket.send_bytes(bytes([ERROR]) + orjson.dumps(status))

@@ -84,8 +84,7 @@ class PodReconciler:
         return None if step is None else Plan(observed.pod, step)
 
     async def act(self, plan: Plan) -> Result | None:
-        wait = self._since(plan.pod, plan.step.stage) + plan.step.after - self._clock.monotonic()
-        if wait > INSTANT:
+        if not plan.step.aside and (wait := self._left(plan)) > INSTANT:
             if not plan.step.stage.startswith(IN_SERVICE):
                 self.waiting.add(key_of(plan.pod))
             return Result(requeue_after=wait)
@@ -96,7 +95,8 @@ class PodReconciler:
             if error.reason not in GONE:
                 raise
             return None  # another pod has this name now, or none: the watch will say so
-        self._entered.pop(key_of(plan.pod), None)  # a stage that comes round again begins anew
+        if not plan.step.aside:
+            self._entered.pop(key_of(plan.pod), None)  # a stage that comes round again begins anew
         if plan.step.stage == "lost":
             node.lost.discard(plan.pod.metadata.uid)
         return None
@@ -117,6 +117,10 @@ class PodReconciler:
             meta = pod.metadata
             patch = {"metadata": {"uid": meta.uid, "finalizers": step.finalizers}}
             await self._outsider.patch(core_v1.PODS, meta.name, patch, meta.namespace)
+
+    def _left(self, plan: Plan) -> float:
+        """Seconds until the pod takes the step."""
+        return self._since(plan.pod, plan.step.stage) + plan.step.after - self._clock.monotonic()
 
     def _since(self, pod: core_v1.Pod, stage: str) -> float:
         """When the pod entered the stage, as far as is remembered here."""

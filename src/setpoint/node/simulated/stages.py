@@ -48,6 +48,7 @@ class Step:
     """What comes next, `after` seconds in the stage `stage`. `status(place, now)` is None where the pod is to be deleted.
 
     Declared stages may also replace the finalizers, and tell an event: its type, its reason, and what makes its message.
+    One that is `aside` is done at once, and the stage that the pod is in goes on.
     """
 
     stage: str
@@ -55,6 +56,7 @@ class Step:
     status: Callable[[Place, float], dict[str, Any]] | None = field(compare=False, default=None)
     finalizers: list[str] | None = None
     event: tuple[str, str, Callable[[], str]] | None = field(compare=False, default=None)
+    aside: bool = False
 
 
 def next_step(pod: core_v1.Pod, stages: Stages, *, lost: bool = False) -> Step | None:
@@ -74,7 +76,9 @@ def next_step(pod: core_v1.Pod, stages: Stages, *, lost: bool = False) -> Step |
     if not statuses or any(status.state.running is None for status in statuses):
         return Step("creating", stages.create, lambda place, now: running(pod, place, now, ready=not stages.ready))
     if lost:
-        return Step("lost", stages.create, lambda place, now: restarted(pod, place, now, KILLED))
+        return Step("lost", stages.create, lambda place, now: {**restarted(pod, place, now, KILLED), **_debug_ended(pod, now)})
+    if len(pod.spec.ephemeral_containers) > len(pod.status.ephemeral_container_statuses):
+        return Step("debugging", 0.0, lambda _, now: debugged(pod, now), aside=True)
     if not is_ready(pod):
         return Step("running", stages.ready, lambda place, now: running(pod, place, now, ready=True))
     return _in_service(pod, stages)
@@ -129,7 +133,7 @@ def running(pod: core_v1.Pod, place: Place, now: float, *, ready: bool) -> dict[
 def restarted(pod: core_v1.Pod, place: Place, now: float, exit_code: int) -> dict[str, Any]:
     """All containers ended and were started anew, and are not ready yet."""
     restarts = {status.name: status.restart_count + 1 for status in pod.status.container_statuses}
-    last = {"terminated": _terminated(exit_code, now)}
+    last = {"terminated": _terminated(exit_code, began=rfc3339(now), finished=rfc3339(now))}
     state = {"running": {"startedAt": rfc3339(now)}}
     return {
         **_common(pod, place),
@@ -142,14 +146,47 @@ def restarted(pod: core_v1.Pod, place: Place, now: float, exit_code: int) -> dic
     }
 
 
+def debugged(pod: core_v1.Pod, now: float) -> dict[str, Any]:
+    """Ephemeral containers run as soon as they are there, beside the others, until the pod ends."""
+    return {"ephemeralContainerStatuses": [_ephemeral(pod, each.name, each.image, now) for each in pod.spec.ephemeral_containers]}
+
+
+def _debug_ended(pod: core_v1.Pod, now: float) -> dict[str, Any]:
+    """What ended with the pod's other containers, and is not started again."""
+    known = pod.status.ephemeral_container_statuses
+    statuses = [_ephemeral(pod, each.name, each.image, now, end=True) for each in known]
+    return {"ephemeralContainerStatuses": statuses} if statuses else {}
+
+
+def _ephemeral(pod: core_v1.Pod, name: str, image: str, now: float, *, end: bool = False) -> dict[str, Any]:
+    former = next((each.state for each in pod.status.ephemeral_container_statuses if each.name == name), None)
+    gone = former.terminated if former is not None else None
+    began = former.running.started_at if former is not None and former.running is not None else rfc3339(now)
+    state: dict[str, Any] = {"running": {"startedAt": began}}
+    if gone is not None:
+        state = {"terminated": _terminated(gone.exit_code, began=gone.started_at, finished=gone.finished_at)}
+    elif end:
+        state = {"terminated": _terminated(KILLED, began=began, finished=rfc3339(now))}
+    return {
+        "name": name,
+        "image": image,
+        "imageID": f"simulated://{image}",
+        "ready": False,
+        "restartCount": 0,
+        "state": state,
+        "lastState": {},
+    }
+
+
 def ended(pod: core_v1.Pod, place: Place, now: float, exit_code: int) -> dict[str, Any]:
     """The containers ended for good."""
-    state = {"terminated": _terminated(exit_code, now)}
+    state = {"terminated": _terminated(exit_code, began=rfc3339(now), finished=rfc3339(now))}
     reason = "PodFailed" if exit_code else "PodCompleted"
     return {
         **_common(pod, place),
         "phase": "Failed" if exit_code else "Succeeded",
         "containerStatuses": [_container(each, state, ready=False) for each in pod.spec.containers],
+        **_debug_ended(pod, now),
         "conditions": _conditions(pod, now, started=False, ready=False, reason=reason),
     }
 
@@ -165,9 +202,9 @@ def _common(pod: core_v1.Pod, place: Place, *, pod_ip: bool = True) -> dict[str,
     return status
 
 
-def _terminated(exit_code: int, now: float) -> dict[str, Any]:
+def _terminated(exit_code: int, *, began: str, finished: str) -> dict[str, Any]:
     reason = "Error" if exit_code else "Completed"
-    return {"exitCode": exit_code, "reason": reason, "startedAt": rfc3339(now), "finishedAt": rfc3339(now)}
+    return {"exitCode": exit_code, "reason": reason, "startedAt": began, "finishedAt": finished}
 
 
 def _container(container: core_v1.Container, state: Mapping[str, Any], *, ready: bool, restarts: int = 0) -> dict[str, Any]:

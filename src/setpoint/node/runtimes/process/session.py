@@ -60,7 +60,8 @@ class ProcessSession:
         self._on_stdin_closed = on_stdin_closed
         self._on_kill = on_kill
         self._loop = asyncio.get_running_loop()
-        self._open = dict(streams.readers)
+        # errors first: what complains often says so before it ends its output, and who reads to that end may look no further
+        self._open = {name: streams.readers[name] for name in ("stderr", "stdout") if name in streams.readers}
         self._closed = False
         self._ready = asyncio.Event()
         self._writer_ready = asyncio.Event()
@@ -70,10 +71,12 @@ class ProcessSession:
         while self._open:
             for name, descriptor in list(self._open.items()):
                 data = self._try_read(descriptor)
+                if data is None:
+                    continue
+                del self._open[name]
                 if data:
+                    self._open[name] = descriptor  # behind the other, which has its turn now
                     return name, data
-                if data is not None:
-                    del self._open[name]
             if self._open:
                 await self._readable()
         self._ended.set()
