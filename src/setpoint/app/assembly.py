@@ -37,6 +37,7 @@ from setpoint.registry.admission.default import default_chain
 from setpoint.registry.admission.device_admin import DeviceAdmin
 from setpoint.registry.admission.pod_security.step import PodSecurity
 from setpoint.registry.admission.reader import StoreReader
+from setpoint.registry.resource import ServedResource
 from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.registry.table import minors
 from setpoint.storage.protocol import Diagnosed, Store
@@ -45,9 +46,7 @@ Fetch = Callable[[Mapping[str, Any]], Awaitable[bytes]]
 
 
 class Objects(StoreReader):
-    """Current objects for whoever looks one up besides admission: tokens, the kubelet proxy. They ask for the same few objects
-    with every request.
-    """
+    """Current objects for whoever looks one up besides admission: the token authenticator, the kubelet proxy."""
 
     find = StoreReader.get
 
@@ -104,36 +103,42 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     if isinstance(store, Diagnosed):
         for check in ("etcd", "etcd-readiness"):
             pipeline.health.add(check, lambda: store.trouble)
-    if kubelet is not None:
-        _mount_streams(pipeline, kubelet)
-    proxy = ObjectProxy(store, kubelet)
-    pipeline.subresource("proxy", proxy.handle)
-    pipeline.on_close.append(proxy.close)
-    custom = CustomResources(pipeline, trees.load(minor))
-    aggregation = Aggregation(pipeline, custom.groups, front_proxy)
+    _mount_nodes(pipeline, kubelet)
+    custom = _serve_kinds(pipeline, served, front_proxy, usage, address)
+    pipeline.followers += [*authorization.followers, custom, FlowControlObjects(pipeline.flow_control, store, clock)]
+    pipeline.followers += [*webhooks.followers(pipeline, admission), *policies.followers(pipeline, admission)]
+    pipeline.mount(flow_control_pages.PREFIX, flow_control_pages.Dumps(pipeline.flow_control, clock).handle)
+    if tokens is not None:
+        pages = issuer.IssuerPages(tokens, address)
+        pipeline.mount(issuer.CONFIGURATION, pages.configuration)
+        pipeline.mount(issuer.KEYS, pages.keys)
+    return pipeline
 
+
+def _serve_kinds(
+    pipeline: Pipeline, served: minors.Minor, front_proxy: KeyPair | None, usage: Fetch | None, address: Callable[[], str]
+) -> CustomResources:
+    """Custom resources and the groups of other servers beside the built-in kinds, and the documents that name them all."""
+    schemas = trees.load(served.name)
+    custom = CustomResources(pipeline, schemas)
+    aggregation = Aggregation(pipeline, custom.groups, front_proxy)
     own = _unstored_groups(pipeline, usage)
 
     def groups() -> Groups:
         return aggregation.services.merged([*served.groups, *custom.groups(), *((group, (version,)) for group, version in own)])
 
+    def resources() -> list[ServedResource]:
+        return [*served.resources, *custom.resources()]
+
     documents = aggregation.documents
-    elsewhere = ChainMap(documents.resources, own)
-    discovery = Discovery(groups, lambda: [*served.resources, *custom.resources()], address, elsewhere)
-    openapi = OpenAPI(trees.load(minor), lambda: [*served.resources, *custom.resources()], documents)
+    discovery = Discovery(groups, resources, address, ChainMap(documents.resources, own))
+    openapi = OpenAPI(schemas, resources, documents)
     custom.on_change += [discovery.changed, openapi.changed, aggregation.automanaged.changed]
     aggregation.on_change += [discovery.changed, openapi.changed]
-    pipeline.followers += [*authorization.followers, custom, FlowControlObjects(pipeline.flow_control, store, clock)]
-    pipeline.mount(flow_control_pages.PREFIX, flow_control_pages.Dumps(pipeline.flow_control, clock).handle)
-    pipeline.followers += [*webhooks.followers(pipeline, admission), *policies.followers(pipeline, admission)]
-    if tokens is not None:
-        pages = issuer.IssuerPages(tokens, address)
-        pipeline.mount(issuer.CONFIGURATION, pages.configuration)
-        pipeline.mount(issuer.KEYS, pages.keys)
     pipeline.mount("/api", discovery.handle)
     pipeline.mount("/apis", discovery.handle)
     pipeline.mount("/openapi", openapi.handle)
-    return pipeline
+    return custom
 
 
 def _unstored_groups(pipeline: Pipeline, usage: Fetch | None) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -144,6 +149,15 @@ def _unstored_groups(pipeline: Pipeline, usage: Fetch | None) -> dict[tuple[str,
 
     pipeline.built_in[serving.PLACE] = serving.ResourceMetrics(pipeline.store, usage, pipeline.clock).handle
     return {serving.PLACE: serving.discovery_entry()}
+
+
+def _mount_nodes(pipeline: Pipeline, kubelet: KubeletProxy | None) -> None:
+    """What goes on to nodes, pods and services: streams where nodes run containers, and the `proxy` subresources."""
+    if kubelet is not None:
+        _mount_streams(pipeline, kubelet)
+    proxy = ObjectProxy(pipeline.store, kubelet)
+    pipeline.subresource("proxy", proxy.handle)
+    pipeline.on_close.append(proxy.close)
 
 
 def _mount_streams(pipeline: Pipeline, kubelet: KubeletProxy) -> None:
