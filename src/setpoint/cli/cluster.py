@@ -118,30 +118,6 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
     default_unreachable_toleration_seconds: Annotated[int, typer.Option(help="How long pods stay on a lost node.")] = 300,
 ) -> None:
     """Run a cluster on this machine, in the foreground, until Ctrl-C or SIGTERM."""
-    timings = Timings(
-        lease_seconds=max(1.0, 4 * node_heartbeat_period),
-        heartbeat_period=node_heartbeat_period,
-        node_monitor_period=node_monitor_period,
-        node_monitor_grace=node_monitor_grace_period,
-        not_ready_toleration=default_not_ready_toleration_seconds,
-        unreachable_toleration=default_unreachable_toleration_seconds,
-    )
-    if port is not None and not 0 <= port <= 65535:
-        raise StartError(f"--port {port}: choose 0 to 65535")
-    _check(runtime, ("process", "simulated"), "--runtime")
-    if runtime != "simulated" and (stages is not None or seed is not None):
-        raise StartError("--stages and --seed are for --runtime simulated")
-    _check(pod_network, ("auto", "host"), "--pod-network")
-    if not store.startswith(("etcd://", "etcds://")):
-        _check(store, ("sqlite", "memory", "etcd://…"), "--store")
-    if only:
-        _check(only, ("apiserver", "controllers"), "--only")
-    if not leader_elect_lease_duration > leader_elect_renew_deadline > leader_elect_retry_period > 0:
-        raise StartError(
-            "--leader-elect-lease-duration must be above --leader-elect-renew-deadline, and that above the retry period"
-        )
-    if kubernetes_version != DEFAULT_MINOR:
-        _check(kubernetes_version, _minors(), "--kubernetes-version")
     options = Options(
         data_dir=(data_dir or default_data_dir()).absolute(),
         host=host,
@@ -170,7 +146,7 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
         split=split,
         token_auth_file=token_auth_file.absolute() if token_auth_file else None,
         scheduler_config=scheduler_config.absolute() if scheduler_config else None,
-        authorization_config=str(authorization_config.absolute()) if authorization_config else "",
+        authorization_config=_path(authorization_config),
         disabled_plugins=_plugins(disable_admission_plugins),
         admission_config=_path(admission_control_config_file),
         access=Access(
@@ -197,9 +173,17 @@ def up(  # noqa: PLR0913, PLR0917  each parameter is an option of the command li
             days=audit_log_maxage,
         ),
         encryption=Encryption(_absolute(encryption_provider_config), encryption_provider_config_automatic_reload),
-        timings=timings,
+        timings=Timings(
+            lease_seconds=max(1.0, 4 * node_heartbeat_period),
+            heartbeat_period=node_heartbeat_period,
+            node_monitor_period=node_monitor_period,
+            node_monitor_grace=node_monitor_grace_period,
+            not_ready_toleration=default_not_ready_toleration_seconds,
+            unreachable_toleration=default_unreachable_toleration_seconds,
+        ),
         kubernetes_version=kubernetes_version,
     )
+    _refuse_contradictions(options)
     from setpoint.app import run
 
     if detach:
@@ -249,6 +233,27 @@ def component(
     from setpoint.app import run
 
     run.component(name, (data_dir or default_data_dir()).absolute(), log_level)
+
+
+def _refuse_contradictions(options: Options) -> None:
+    """StartError for a value that no part could work with, in terms of the command line."""
+    if options.port is not None and not 0 <= options.port <= 65535:
+        raise StartError(f"--port {options.port}: choose 0 to 65535")
+    _check(options.runtime, ("process", "simulated"), "--runtime")
+    if options.runtime != "simulated" and (options.stages is not None or options.seed is not None):
+        raise StartError("--stages and --seed are for --runtime simulated")
+    _check(options.pod_network, ("auto", "host"), "--pod-network")
+    if not options.on_etcd:
+        _check(options.store, ("sqlite", "memory", "etcd://…"), "--store")
+    if options.only:
+        _check(options.only, ("apiserver", "controllers"), "--only")
+    election = options.election
+    if not election.lease_seconds > election.renew_seconds > election.retry_seconds > 0:
+        raise StartError(
+            "--leader-elect-lease-duration must be above --leader-elect-renew-deadline, and that above the retry period"
+        )
+    if options.kubernetes_version != DEFAULT_MINOR:
+        _check(options.kubernetes_version, _minors(), "--kubernetes-version")
 
 
 def _node_ranges(cluster_cidr: str, mask: int) -> NodeRanges:
