@@ -219,7 +219,7 @@ def change_errors(spec: Spec, old: Spec) -> Errors:
 def _changed(field: str, one: str, spec: Spec, old: Spec) -> Errors:
     new, before = list(spec.get(field) or []), list(old.get(field) or [])
     if before and not new:
-        return [invalid(f"spec.{field}[0]", new, f"primary {one} can not be unset")]
+        return [invalid(f"spec.{field}[0]", None, f"primary {one} can not be unset")]
     if before and new[0] != before[0]:
         return [invalid(f"spec.{field}[0]", new, "may not change once set")]
     return []

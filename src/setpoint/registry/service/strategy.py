@@ -68,7 +68,7 @@ class ServiceStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old.get("spec") or {}
-        family_errors = settle_families(spec, before)
+        family_errors = settle_families(spec, before) if needs.cluster_ip(spec) else []
         if family_errors:
             return family_errors
         errors = change_errors(spec, before)
