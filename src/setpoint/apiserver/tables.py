@@ -52,6 +52,8 @@ def table(
 ) -> dict[str, Any]:
     """A Table of `records`; `headers` off leaves the columns out, as in a watch after the first event."""
     layout, now, content = layout_of(call), call.clock.now(), _content(call)
+    if (order := layout.order) is not None:
+        records = sorted(records, key=lambda record: order(call.store.codec.decode(record)))
     rows = [_row(call, layout, record, content, now) for record in records]
     if metadata is None:
         metadata = {"resourceVersion": str(revision)} if revision else {}

@@ -31,11 +31,13 @@ class Table(Struct, frozen=True):
     """How `kubectl get` prints a kind: `cells(obj, now)` gives one value per column.
 
     `conditions(obj)`, where a kind has it, marks rows (a pod that is done); clients may hide those.
+    `order(obj)`, where a kind has it, is what the rows of a list are sorted by; others stand as they are stored.
     """
 
     columns: tuple[Column, ...]
     cells: Callable[[Object, float], list[Any]]
     conditions: Callable[[Object], list[dict[str, str]]] | None = None
+    order: Callable[[Object], Any] | None = None
 
 
 class ServedResource(Struct, frozen=True):

@@ -285,6 +285,23 @@ SELECTOR = {"matchLabels": {"a": "1"}, "matchExpressions": [{"key": "b", "operat
             ["a", "services/n/s", "2s"],
         ),
         (
+            "admissionregistration.k8s.io",
+            "ValidatingAdmissionPolicyBinding",
+            {"spec": {"policyName": "p", "paramRef": {"name": "m"}}},
+            ["a", "p", "*/m", "2s"],
+        ),
+        (
+            "admissionregistration.k8s.io",
+            "MutatingAdmissionPolicyBinding",
+            {"spec": {"policyName": "p", "paramRef": {"selector": {"matchLabels": {"a": "1"}}}}},
+            [
+                "a",
+                "p",
+                "&LabelSelector{MatchLabels:map[string]string{a: 1,},MatchExpressions:[]LabelSelectorRequirement{},}",
+                "2s",
+            ],
+        ),
+        (
             "rbac.authorization.k8s.io",
             "RoleBinding",
             {

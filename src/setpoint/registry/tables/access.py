@@ -134,13 +134,28 @@ MUTATING_ADMISSION_POLICY = _policy(
 )
 
 
+_REQUIREMENT = "LabelSelectorRequirement"
+
+
+def _parameter(reference: dict[str, Any]) -> str:
+    """By its name, its namespace `*` where none is given; or the selector as Go writes the struct."""
+    if reference.get("name"):
+        return f"{reference.get('namespace') or '*'}/{reference['name']}"
+    selector = reference.get("selector")
+    if selector is None:
+        return UNSET
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    expressions = "".join(
+        f"{_REQUIREMENT}{{Key:{one['key']},Operator:{one['operator']},Values:[{' '.join(one.get('values') or ())}],}},"
+        for one in selector.get("matchExpressions") or ()
+    )
+    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]{_REQUIREMENT}{{{expressions}}},}}"
+
+
 def _policy_binding(obj: Object) -> list[Any]:
     spec = obj.get("spec") or {}
     reference = spec.get("paramRef")
-    if not reference:
-        return [spec.get("policyName", ""), UNSET]
-    parameter = reference.get("name", "")
-    return [spec.get("policyName", ""), f"{reference['namespace']}/{parameter}" if reference.get("namespace") else parameter]
+    return [spec.get("policyName", ""), _parameter(reference) if reference else UNSET]
 
 
 POLICY_BINDING = simple(
@@ -176,6 +191,7 @@ FLOW_SCHEMA = Table(
         column("MissingPL", text="references a broken or non-existent PriorityLevelConfiguration"),
     ),
     _flow_schema,
+    order=lambda obj: ((obj.get("spec") or {}).get("matchingPrecedence", 0), name(obj)),
 )
 
 

@@ -117,7 +117,7 @@ def _seen(event: Object, now: float) -> tuple[str, str]:
     first = since(_either(event, "firstTimestamp", "deprecatedFirstTimestamp") or event.get("eventTime"), now)
     last = _either(event, "lastTimestamp", "deprecatedLastTimestamp")
     series = event.get("series")
-    if series:
+    if series is not None:
         last = series.get("lastObservedTime")
         return since(last, now), first
     return since(last, now) if last else first, first
@@ -134,7 +134,8 @@ def _event(event: Object, now: float) -> list[Any]:
     last, first = _seen(event, now)
     target = _either(event, "involvedObject", "regarding") or {}
     kind = str(target.get("kind", "")).lower()
-    count = (event.get("series") or {}).get("count") or _either(event, "count", "deprecatedCount") or 1
+    series = event.get("series")
+    count = series.get("count", 0) if series is not None else _either(event, "count", "deprecatedCount") or 1
     return [
         last,
         event.get("type", ""),
@@ -175,7 +176,7 @@ def _quota(quota: Object) -> list[Any]:
     hard, used = status.get("hard") or {}, status.get("used") or {}
     columns: dict[bool, list[str]] = {False: [], True: []}
     for resource in sorted(hard):
-        columns[resource.startswith("limits")].append(f"{resource}: {used.get(resource, '0')}/{hard[resource]}")
+        columns[resource.startswith("limits.")].append(f"{resource}: {used.get(resource, '0')}/{hard[resource]}")
     return [", ".join(columns[False]), ", ".join(columns[True])]
 
 

@@ -14,6 +14,7 @@ from setpoint.registry.tables.printing import AGE, NAME, NONE, UNSET, age, colum
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_DEFAULT_ATTRIBUTES = "volumeattributesclass.alpha.kubernetes.io/is-default-class"
 _DEFAULTS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
@@ -127,9 +128,16 @@ STORAGE_CLASS = Table(
     ),
     _storage_class,
 )
-VOLUME_ATTRIBUTES_CLASS = simple(
-    column("DriverName", "storage.v1.VolumeAttributesClass.driverName"),
-    cells=lambda obj: [obj.get("driverName", "")],
+
+
+def _attributes_class(obj: Object, now: float) -> list[Any]:
+    default = (obj["metadata"].get("annotations") or {}).get(_DEFAULT_ATTRIBUTES) == "true"
+    return [f"{name(obj)} (default)" if default else name(obj), obj.get("driverName", ""), age(obj, now)]
+
+
+VOLUME_ATTRIBUTES_CLASS = Table(
+    (NAME, column("DriverName", "storage.v1.VolumeAttributesClass.driverName"), AGE),
+    _attributes_class,
 )
 
 
