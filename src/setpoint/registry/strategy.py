@@ -12,7 +12,7 @@ Source: Kubernetes `apiserver/pkg/registry/rest` (RESTCreateStrategy, RESTUpdate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
@@ -20,8 +20,12 @@ from msgspec import Struct, field
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError
 from setpoint.api.machinery.user import UserInfo
+from setpoint.registry import generated
+
+_LONGEST_BASE = 63 - generated.SUFFIX
 
 Object = dict[str, Any]
+NameRule = Callable[..., list[str]]
 
 
 class Context(Struct):
@@ -126,6 +130,14 @@ class Strategy:
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """What is wrong with a name (`prefix`: a generateName); the default is a DNS subdomain."""
         return names.dns_subdomain(name, prefix=prefix)
+
+    def name_rule(self, obj: Object) -> NameRule:
+        """`validate_name` of a new object; for kinds whose names follow from the rest."""
+        return self.validate_name
+
+    def generate_name(self, base: str) -> str:
+        """The name of an object that has `base` as its generateName: that and five letters, at most 63 characters together."""
+        return base[:_LONGEST_BASE] + generated.suffix()
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         """The values of `selectable_fields`."""

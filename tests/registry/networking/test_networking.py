@@ -11,6 +11,7 @@ from setpoint.registry import formats
 from setpoint.registry.discovery.endpoint_slice import EndpointSliceStrategy
 from setpoint.registry.networking.ingress import IngressStrategy, ingress_status
 from setpoint.registry.networking.ingress_class import IngressClassStrategy
+from setpoint.registry.networking.ip_address import IPAddressStrategy
 from setpoint.registry.networking.network_policy import NetworkPolicyStrategy
 from setpoint.registry.networking.service_cidr import ServiceCIDRStrategy
 
@@ -129,3 +130,7 @@ def test_addresses_of_load_balancers_are_warned_about() -> None:
     status = {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}, {"ip": "FD00::1"}, {"hostname": "a"}]}}
     [warning] = ingress_status().warnings_on_update(context(), {"status": status}, {})
     assert warning.startswith('status.loadBalancer.ingress[1]: IPv6 address "FD00::1" should be in RFC 5952')
+
+
+def test_a_generated_address_is_the_base_alone() -> None:
+    assert IPAddressStrategy().generate_name("192.0.2.7") == "192.0.2.7"

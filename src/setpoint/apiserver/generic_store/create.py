@@ -10,20 +10,14 @@ from msgspec import structs
 from setpoint.api.machinery.status import FieldError, StatusError
 from setpoint.apiserver.generic_store.objects import select
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
-from setpoint.registry import generated, metadata
+from setpoint.registry import metadata
 from setpoint.registry.strategy import Context, Object
 from setpoint.storage import protocol
 from setpoint.storage.protocol import Record
 
-_LONGEST_BASE = 63 - generated.SUFFIX
 _ATTEMPTS = 8
 #: raises StatusError 403 for who may not create
 Permit = Callable[[], Awaitable[None]]
-
-
-def generate_name(base: str) -> str:
-    """`base` and five letters, at most 63 characters together."""
-    return base[:_LONGEST_BASE] + generated.suffix()
 
 
 async def create(
@@ -45,7 +39,7 @@ async def create(
     for attempt in range(_ATTEMPTS):
         if attempt:
             obj = orjson.loads(pristine)
-        obj["metadata"]["name"] = generate_name(obj["metadata"]["generateName"])
+        obj["metadata"]["name"] = store.strategy.generate_name(obj["metadata"]["generateName"])
         try:
             return await _create(store, context, obj, own, permit=permit, generated=True)
         except StatusError as error:
@@ -98,7 +92,7 @@ async def _create(
 
 def _validate(store: GenericStore, context: Context, obj: Object) -> list[FieldError]:
     meta, resource, strategy = obj["metadata"], store.resource, store.strategy
-    errors = metadata.validate(meta, namespaced=resource.namespaced, name_rule=strategy.validate_name)
+    errors = metadata.validate(meta, namespaced=resource.namespaced, name_rule=strategy.name_rule(obj))
     if store.checks_finalizer_words:
         errors += metadata.validate_finalizer_words(meta)
     return errors + strategy.validate(context, obj)

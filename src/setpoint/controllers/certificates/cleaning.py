@@ -1,11 +1,13 @@
 """Clears requests away: an hour after they were answered, a day after nobody did, and when their certificate has ended.
 
-Source: Kubernetes `controller/certificates/cleaner/cleaner.go`, which looks at all of them every hour; here each has its time.
+Source: Kubernetes `controller/certificates/cleaner/cleaner.go`, which looks at all of them every hour. Here each has its time:
+the first of those hours at which it is to go.
 """
 
 from __future__ import annotations
 
 import base64
+from math import ceil
 
 from msgspec import Struct
 
@@ -20,6 +22,7 @@ from setpoint.kit.clock import Clock, parse_rfc3339
 
 NAME = "csrcleaner"
 _ANSWERED, _PENDING = 3600.0, 24 * 3600.0
+_ROUND = 3600.0
 
 
 class Plan(Struct, frozen=True):
@@ -40,13 +43,15 @@ class CleaningReconciler:
         self._clock = clock
         self._requests = requests
         self._signer = signer
+        self._start = clock.now()
 
     def observe(self, key: str) -> CertificateSigningRequest | None:
         return self._requests.get(key)
 
     def diff(self, observed: CertificateSigningRequest) -> Plan:
-        left = max(0.0, self._until(observed) - self._clock.now())
-        return Plan(observed.metadata.name, observed.metadata.uid, left)
+        due = max(self._until(observed), _time(observed.metadata.creation_timestamp))
+        round_ = self._start + ceil((due - self._start) / _ROUND) * _ROUND
+        return Plan(observed.metadata.name, observed.metadata.uid, max(0.0, round_ - self._clock.now()))
 
     def _until(self, request: CertificateSigningRequest) -> float:
         """The moment at which a request is to go."""

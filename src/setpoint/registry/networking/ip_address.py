@@ -23,6 +23,10 @@ class IPAddressStrategy(Strategy):
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         return formats.canonical_ip(name)
 
+    def generate_name(self, base: str) -> str:
+        """An address with letters behind it would be none."""
+        return base
+
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         parent = _parent(obj)
         if parent is None:
