@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from setpoint.api.types.meta_v1 import ObjectMeta
+
+
+class HasMetadata(Protocol):
+    """Any generated Struct of a kind: what code relies on that works for several kinds."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
 
 
 def meta_of(obj: Any) -> Any:

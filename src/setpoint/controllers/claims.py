@@ -21,10 +21,11 @@ from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.selectors import LabelSelector, from_object
 from setpoint.api.machinery.status import StatusError
 from setpoint.client.client import ClientProtocol
+from setpoint.client.objects import HasMetadata
 from setpoint.client.owners import controller_of, controller_reference
 from setpoint.client.store import Store
 
-T = TypeVar("T")
+T = TypeVar("T", bound=HasMetadata)
 BY_CONTROLLER = "controller"
 
 
@@ -73,7 +74,7 @@ def sort(owner: Any, selector: LabelSelector, objects: Iterable[T], member: Call
     release: list[T] = []
     dying = bool(owner.metadata.deletion_timestamp)
     for obj in objects:
-        ref = controller_of(obj.metadata)  # type: ignore[attr-defined]
+        ref = controller_of(obj.metadata)
         matched = matches(selector, obj) and member(obj)
         if ref is not None:
             if ref.uid != owner.metadata.uid:
@@ -82,7 +83,7 @@ def sort(owner: Any, selector: LabelSelector, objects: Iterable[T], member: Call
                 owned.append(obj)
             elif not dying:
                 release.append(obj)
-        elif matched and not dying and not obj.metadata.deletion_timestamp:  # type: ignore[attr-defined]
+        elif matched and not dying and not obj.metadata.deletion_timestamp:
             adopt.append(obj)
             owned.append(obj)
     return Claim(tuple(owned), tuple(adopt), tuple(release))

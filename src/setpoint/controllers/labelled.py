@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from setpoint.api.machinery.selectors import LabelSelector
+from setpoint.client.objects import HasMetadata
 from setpoint.client.store import Store
 
-T = TypeVar("T")
+T = TypeVar("T", bound=HasMetadata)
 BY_LABEL = "label"
 
 
@@ -25,7 +26,7 @@ def by_label(obj: Any) -> list[str]:
 def selected(objects: Store[T], namespace: str, selector: LabelSelector) -> list[T]:
     """The objects of a namespace that a selector matches."""
     matches = selector.matches
-    return [obj for obj in _candidates(objects, namespace, selector) if matches(obj.metadata.labels or {})]  # type: ignore[attr-defined]
+    return [obj for obj in _candidates(objects, namespace, selector) if matches(obj.metadata.labels or {})]
 
 
 def _candidates(objects: Store[T], namespace: str, selector: LabelSelector) -> list[T]:
@@ -44,4 +45,4 @@ def with_labels(objects: Store[T], namespace: str, labels: Mapping[str, str]) ->
     found = objects.by_index(BY_LABEL, f"{namespace}/{key}={value}")
     if len(labels) == 1:
         return found
-    return [obj for obj in found if labels.items() <= (obj.metadata.labels or {}).items()]  # type: ignore[attr-defined]
+    return [obj for obj in found if labels.items() <= (obj.metadata.labels or {}).items()]

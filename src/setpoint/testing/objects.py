@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from setpoint.api.types import apps_v1, core_v1
+from setpoint.client.objects import meta_of
 from setpoint.client.owners import controller_reference
 from setpoint.kit.clock import rfc3339
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 NOW = 1_900_000_000.0
 LABELS = {"app": "a"}
 
@@ -136,4 +137,4 @@ def deployment(name: str, replicas: int, *, status: dict[str, Any] | None = None
 
 def changed(obj: T, **fields: Any) -> T:
     """A copy of a Struct with other metadata fields."""
-    return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, **fields))  # type: ignore[type-var, attr-defined]
+    return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(meta_of(obj), **fields))

@@ -96,9 +96,9 @@ def new(context: Context) -> Controller[Observed, Plan]:
             controller.enqueue(key_of(pod))
 
     def claim_changed(_: str, old: ResourceClaim | None, claim: ResourceClaim | None) -> None:
-        for each in (old, claim):
-            for consumer in each.status.reserved_for if each is not None else ():
-                controller.enqueue(key(each.metadata.namespace, consumer.name))  # type: ignore[union-attr]
+        for each in filter(None, (old, claim)):
+            for consumer in each.status.reserved_for:
+                controller.enqueue(key(each.metadata.namespace, consumer.name))
 
     def slice_changed(_: str, old: ResourceSlice | None, found: ResourceSlice | None) -> None:
         """Heartbeats and new devices are nobody's business; a driver's taints concern whoever has a device of it."""

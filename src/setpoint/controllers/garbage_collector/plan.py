@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import Any
 
 from msgspec import Struct
 
@@ -86,8 +87,8 @@ def diff(observed: Observed) -> Plan | None:
     return _by_owners(observed)
 
 
-def _plan(observed: Observed, **what: object) -> Plan:
-    return Plan(observed.resource, observed.meta, observed.uid, **what)  # type: ignore[arg-type]  # the fields of Plan
+def _plan(observed: Observed, **what: Any) -> Plan:
+    return Plan(observed.resource, observed.meta, observed.uid, **what)
 
 
 def _foreground(observed: Observed) -> Plan | None:

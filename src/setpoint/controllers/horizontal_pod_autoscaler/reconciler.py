@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -90,7 +90,7 @@ class AutoscalerReconciler:
 
     async def _rescale(self, plan: Plan, target: Target, replicas: int) -> str | None:
         """Change the replicas; the error's text if that is refused."""
-        tell: Callable[[str, str, str], Any] = lambda *words: self._recorder.event(plan.hpa, *words)  # noqa: E731
+        tell = partial(self._recorder.event, plan.hpa)
         try:
             await targets.write(self._client, target, replicas)
         except StatusError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from setpoint.api.types import batch_v1
+from setpoint.api.types import batch_v1, core_v1
 from setpoint.client.expectations import TIMEOUT
 from setpoint.controllers import claims
 from setpoint.controllers.event import Event
@@ -48,7 +48,7 @@ class _Draft:
         self.status = self._started()
         self.change = Change()
         self.ending: batch_v1.JobCondition | None = None
-        self.deleted: list[object] = []
+        self.deleted: list[core_v1.Pod] = []
         self.events: list[Event] = []
         self.waits: list[float] = [] if observed.trusted else [TIMEOUT + 1]
 
@@ -96,13 +96,13 @@ class _Draft:
         start = None if suspended else rfc3339(self.now)
         self.status = msgspec.structs.replace(self.status, conditions=listed, start_time=start)
 
-    def plan(self, claim: claims.Claim) -> Plan:  # type: ignore[type-arg]
+    def plan(self, claim: claims.Claim[core_v1.Pod]) -> Plan:
         """The cycle as a plan."""
         gone = [*self.deleted, *self.change.discard]
         status = msgspec.structs.replace(
             self.status,
             active=self._active(),
-            ready=self.view.ready - sum(is_ready(pod) for pod in gone),  # type: ignore[arg-type]
+            ready=self.view.ready - sum(is_ready(pod) for pod in gone),
             terminating=len(self.view.terminating) + len(gone),
         )
         counted = tracking.count(self.view, status, self.ending)
@@ -116,7 +116,7 @@ class _Draft:
             claim.release,
             self.change.create,
             self.change.discard,
-            tuple(self.deleted),  # type: ignore[arg-type]
+            tuple(self.deleted),
             frozenset(pod.metadata.uid for pod in self.view.tracked),
             tuple(pod for pod in counted.free if pod.metadata.uid not in discarded),
             final if counted.complete else None,

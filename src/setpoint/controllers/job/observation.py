@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
 import msgspec
@@ -25,7 +25,7 @@ def with_finalizer(pod: core_v1.Pod) -> core_v1.Pod:
 class View:
     """A Job with its pods as they count now."""
 
-    def __init__(self, job: batch_v1.Job, owned: Sequence[core_v1.Pod], untracked: object, now: float) -> None:
+    def __init__(self, job: batch_v1.Job, owned: Sequence[core_v1.Pod], untracked: Collection[str], now: float) -> None:
         self.job = job
         self.pods = owned
         self.now = now
@@ -34,7 +34,7 @@ class View:
         self.active = [pod for pod in owned if is_active(pod)]
         self.ready = sum(map(is_ready, self.active))
         self.terminating = [pod for pod in owned if is_terminating(pod)]
-        self.tracked = [pod for pod in owned if is_tracked(pod) and pod.metadata.uid not in untracked]  # type: ignore[operator]
+        self.tracked = [pod for pod in owned if is_tracked(pod) and pod.metadata.uid not in untracked]
 
     def _new(self, known: Sequence[str]) -> list[core_v1.Pod]:
         """Tracked pods that count and are not counted yet."""

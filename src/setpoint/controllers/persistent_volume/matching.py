@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from setpoint.api.machinery.quantity import ZERO, Quantity, parse
 from setpoint.api.types.core_v1 import PersistentVolume, PersistentVolumeClaim
@@ -35,9 +35,9 @@ def is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     return not ref.uid or ref.uid == claim.metadata.uid
 
 
-def storage(amounts: object, name: str = "storage") -> Quantity:
+def storage(amounts: Mapping[str, str] | None, name: str = "storage") -> Quantity:
     """How much of it; nothing where it is not said."""
-    value = (amounts or {}).get(name)  # type: ignore[attr-defined]
+    value = (amounts or {}).get(name)
     return ZERO if value is None else parse(str(value))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -117,11 +117,19 @@ class StatefulSetReconciler:
     async def _run(self, plan: Plan) -> Exception | None:
         """All stages, up to the first failure."""
         for stage in plan.stages:
-            calls = iter([self._call(plan.stateful_set, step) for step in stage])
-            _, failure = await slow_start(len(stage), lambda calls=calls: next(calls)())  # type: ignore[misc]
+            failure = await self._run_stage([self._call(plan.stateful_set, step) for step in stage])
             if failure is not None:
                 return failure
         return None
+
+    async def _run_stage(self, calls: Sequence[Callable[[], Awaitable[None]]]) -> Exception | None:
+        left = iter(calls)
+
+        async def call_next() -> None:
+            await next(left)()
+
+        _, failure = await slow_start(len(calls), call_next)
+        return failure
 
     def _call(self, owner: apps_v1.StatefulSet, step: Step) -> Callable[[], Awaitable[None]]:
         if isinstance(step, CreatePod):

@@ -220,8 +220,8 @@ class PodTopologySpread:
         """A node that counts came or went, or its domain or eligibility changed."""
         constraints = self._constraints(pod, DO_NOT_SCHEDULE)
 
-        def domains(node: object) -> list[str | None]:
-            labels = node.metadata.labels if node is not None else {}  # type: ignore[attr-defined]
+        def domains(node: Any) -> list[str | None]:
+            labels = node.metadata.labels if node is not None else {}
             found = [labels.get(each.topology_key) for each in constraints]
             return [] if None in found else found
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from setpoint.api.types.core_v1 import Pod, Toleration
+from setpoint.api.types.core_v1 import Pod, Taint, Toleration
 from setpoint.client.tolerations import PREFER_NO_SCHEDULE, tolerated, untolerated
 from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
 from setpoint.scheduler.framework import CycleState, Handle, default_normalize
@@ -58,7 +58,7 @@ class TaintToleration:
 
 
 def _node_became_tolerable(pod: Pod, event: ClusterEvent) -> bool:
-    def fits(taints: object) -> bool:
-        return untolerated(pod.spec.tolerations, taints) is None  # type: ignore[arg-type]
+    def fits(taints: Sequence[Taint]) -> bool:
+        return untolerated(pod.spec.tolerations, taints) is None
 
     return fits(event.new.spec.taints) and not (event.old is not None and fits(event.old.spec.taints))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from setpoint.storage.protocol import Conflict, Encoded, Exists, NotFound, Record, Store
 from setpoint.testing.storage.rig import StoreRig, body, collect, value
+
+
+def _always(encoded: Encoded, _revision: int) -> Encoded:
+    return encoded
 
 
 class WriteConformance(StoreRig):
@@ -94,9 +99,9 @@ class WriteConformance(StoreRig):
             while True:
                 head = await store.head("pods/d/a")
                 assert head is not None
-                value = b"%d" % (int(head.value) + 1)
+                more = Encoded(b"%d" % (int(head.value) + 1))
                 try:
-                    await store.update("pods/d/a", lambda _, value=value: Encoded(value), expect=head.revision)  # type: ignore[misc]
+                    await store.update("pods/d/a", partial(_always, more), expect=head.revision)
                     return
                 except Conflict:
                     continue

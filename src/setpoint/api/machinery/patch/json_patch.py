@@ -116,7 +116,7 @@ class _Document:
                 raise refused()
             if write:
                 below = self._owned(below)
-                container[key] = below  # type: ignore[index]
+                container[key] = below  # type: ignore[index]  # a key of its kind, by _position
             container = below
         return container, _decoded(parts[-1])
 
@@ -160,7 +160,7 @@ class _Document:
         path, value = _text(operation, "path"), operation.get("value")
         if path:
             container, key = self.parent(path, write=True)
-            container[_position(container, key)] = value  # type: ignore[index]
+            container[_position(container, key)] = value  # type: ignore[index]  # a key of its kind
         elif isinstance(value, (dict, list)):
             self.root = value
         else:
@@ -225,4 +225,4 @@ def _position(container: Container, key: str) -> str | int:
 
 def _get(container: Container, key: str | int) -> Any:
     """What stands at a key; a key that a map lacks reads as null."""
-    return container.get(key) if isinstance(container, dict) else container[key]  # type: ignore[arg-type,index]
+    return container.get(key) if isinstance(container, dict) else container[key]  # type: ignore[arg-type,index]  # by _position

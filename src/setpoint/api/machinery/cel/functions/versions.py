@@ -39,9 +39,10 @@ opaque_names[Version] = "kubernetes.Semver"
 
 def _normal(text: str) -> str:
     """Without a leading `v`, with all three numbers, without leading zeros."""
-    core, sign, rest = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text.removeprefix("v"), re.DOTALL).groups()  # type: ignore[union-attr]
+    text = text.removeprefix("v")
+    core = re.split("[-+]", text, maxsplit=1)[0]
     numbers = [part.lstrip("0") or ("0" if part else "") for part in core.split(".")]
-    return ".".join([*numbers, *["0"] * (3 - len(numbers))]) + sign + rest
+    return ".".join([*numbers, *["0"] * (3 - len(numbers))]) + text[len(core) :]
 
 
 def _parse(text: str, normalize: bool = False) -> Version | None:
