@@ -12,6 +12,7 @@ from setpoint.api.machinery.status import StatusError, bad_request, not_found
 from setpoint.apiserver import reach
 from setpoint.apiserver.bounds import MAX_MESSAGE
 from setpoint.apiserver.kubelet_proxy import options
+from setpoint.apiserver.kubelet_proxy.relay import PROTOCOLS, V5, Relay
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     import aiohttp
     from aiohttp import web
 
-PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+    from setpoint.apiserver.aiohttp_carrier import Carrier
+
 _CONNECT = 10.0  # seconds to reach a node
 _ANSWER = 30.0  # seconds in which an agent must begin to answer
 
@@ -69,12 +71,18 @@ class KubeletProxy:
             raise StatusError(400, "BadRequest", f"unable to upgrade: none of the protocols is served: {protocols}")
         url = await self._url(kind, pod, container)
         query = options.stream_query(request, container)
-        upstream = await self._upgrade(pod, f"{url}", query, chosen)
-        client = web.WebSocketResponse(protocols=(chosen,), max_msg_size=MAX_MESSAGE, compress=False, autoping=True)
+        client = web.WebSocketResponse(protocols=(chosen,), max_msg_size=MAX_MESSAGE, compress=False, autoping=False)
         try:
-            await client.prepare(request.carrier.request)
-            request.carrier.response = client
-            await _relay(client, upstream)
+            upstream = await self._upgrade(pod, f"{url}", query, chosen)
+        except StatusError as error:
+            if chosen != V5:
+                raise
+            await _accept(client, request.carrier)
+            await Relay(client).refuse(error)
+            return Response(101, {})
+        try:
+            await _accept(client, request.carrier)
+            await Relay(client).run(upstream)
         finally:
             await upstream.close()
         return Response(101, {})
@@ -171,33 +179,6 @@ async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         answer.close()
 
 
-async def _relay(client: web.WebSocketResponse, node: aiohttp.ClientWebSocketResponse) -> None:
-    """Pass frames both ways until one side ends; then end the other. Cancellation closes both."""
-    import aiohttp
-
-    async def up() -> None:
-        async for message in client:
-            if message.type is aiohttp.WSMsgType.BINARY:
-                await node.send_bytes(message.data)
-            elif message.type is aiohttp.WSMsgType.TEXT:
-                await node.send_str(message.data)
-        await node.close()
-
-    async def down() -> None:
-        async for message in node:
-            if message.type is aiohttp.WSMsgType.BINARY:
-                await client.send_bytes(message.data)
-            elif message.type is aiohttp.WSMsgType.TEXT:
-                await client.send_str(message.data)
-        await client.close()
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            upward = group.create_task(up(), name="kubelet-proxy/up")
-            await down()
-            upward.cancel()
-    except* (ConnectionError, RuntimeError):
-        pass  # the other side is gone: nothing is left to pass on
-    finally:
-        await node.close()
-        await client.close()
+async def _accept(client: web.WebSocketResponse, carrier: Carrier) -> None:
+    await client.prepare(carrier.request)
+    carrier.response = client

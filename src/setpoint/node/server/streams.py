@@ -23,9 +23,6 @@ from setpoint.node.server.lookup import container_of, flag, pod_of
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _DRAIN = 0.5  # seconds without a word, after which what still holds an ended process's pipes open is its children, not output
-# kubectl before 1.34 starts to read before it has made its streams, and throws away what comes too early. A real API server
-# first reaches the node after it has answered the client; this is about that time, in seconds.
-_SETTLE = 0.03
 _CHANNELS = {"stdout": STDOUT, "stderr": STDERR}
 
 
@@ -96,7 +93,6 @@ async def _converse(tasks: Tasks, socket: web.WebSocketResponse, session: Sessio
     """Pass everything both ways until the process ends or the client goes; the process's Status is the last word."""
     output = _Output(socket, session, spec)
     incoming = tasks.start("input", _input(socket, session, spec))
-    await clock.sleep(_SETTLE)
     tasks.start("output", output.run())
     code = tasks.start("wait", session.wait())
     await asyncio.wait({code, incoming}, return_when=asyncio.FIRST_COMPLETED)
@@ -168,7 +164,6 @@ async def _refuse(request: web.Request, message: str) -> web.StreamResponse:
     A refusal of the upgrade itself would make kubectl try SPDY instead.
     """
     socket = await _open(request)
-    await request.app[AGENT].clock.sleep(_SETTLE)
     status = {
         "metadata": {},
         "status": "Failure",
