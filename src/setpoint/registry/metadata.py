@@ -6,16 +6,15 @@ Source: apimachinery `api/validation/objectmeta.go`, Kubernetes `apis/core/valid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, forbidden, invalid, required
 from setpoint.registry import generated
-from setpoint.registry.strategy import Object
+from setpoint.registry.strategy import NameRule, Object
 
 Metadata = dict[str, Any]
-NameRule = Callable[..., list[str]]
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"

@@ -24,5 +24,23 @@ def test_a_column_shows_what_its_path_finds(path: str, cell: int) -> None:
 
 
 @pytest.mark.parametrize("path", [".spec.l[::0]", ".spec.l[::-1]", ".spec.l[0,]", ".spec.l[x]"])
-def test_a_path_that_cannot_be_read_leaves_the_default_columns(path: str) -> None:
-    assert _table(path)[0] == ["Name", "Age"]
+def test_columns_end_before_a_path_that_cannot_be_read(path: str) -> None:
+    assert _table(path)[0] == ["Name"]
+    given = [
+        {"name": name, "type": "integer", "jsonPath": where} for name, where in (("L", ".spec.l[1]"), ("X", path), ("Y", ".a"))
+    ]
+    assert [column.name for column in columns.table_of(given).columns] == ["Name", "L"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "cell"),
+    [
+        ("date", "", "<unknown>"),
+        ("date", "soon", "<invalid>"),
+        ("string", {"a": "<b>"}, '{"a":"\\u003cb\\u003e"}'),
+        ("string", 1.5, "1.5"),
+    ],
+)
+def test_odd_values(kind: str, value: Any, cell: str) -> None:
+    table = columns.table_of([{"name": "X", "type": kind, "jsonPath": ".spec"}])
+    assert table.cells({"metadata": {"name": "a"}, "spec": value}, 0.0) == ["a", cell]

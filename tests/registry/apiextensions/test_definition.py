@@ -59,6 +59,10 @@ def test_what_versions_share_is_complained_of_once() -> None:
         ([version("v1")], "spec.versions"),
         ([{**version("v1", storage=True), "schema": None}], "spec.versions[0].schema.openAPIV3Schema"),
         ([version("v1", storage=True, deprecationWarning="x")], "spec.versions[0].deprecationWarning"),
+        (
+            [version("v1", storage=True, selectableFields=[{"jsonPath": ".a"}], schema={})],
+            "spec.versions[0].schema.openAPIV3Schema",
+        ),
         ([version("v1", storage=True, subresources={"scale": {"specReplicasPath": ".a"}})], "spec.subresources.scale"),
     ],
 )
@@ -100,10 +104,57 @@ def test_status_is_the_servers() -> None:
 
 @pytest.mark.parametrize(
     ("path", "wrong"),
-    [(".spec.a", 0), (".spec.b", 1), (".spec.none", 1), (".metadata.name", 1), ("spec.a", 1), (".spec.b[0]", 1), ("", 1)],
+    [
+        *((".spec.a", 0), (".spec.b", 1), (".spec.none", 1), (".metadata.name", 1), ("spec.a", 1), (".spec.b[0]", 1), ("", 1)),
+        *((".spec.", 1), (".", 1), ("[a]", 1), (".metadata", 2)),
+    ],
 )
 def test_selectable_fields_are_scalars_of_the_schema(path: str, wrong: int) -> None:
     spec = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "string"}}}}
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "metadata": {"type": "object"}}}}
     obj = definition({**version("v1", storage=True, selectableFields=[{"jsonPath": path}]), "schema": schema})
     assert len(complaints(DefinitionStrategy(), obj)) == wrong
+
+
+def test_one_field_is_selected_by_once_and_eight_are_enough() -> None:
+    known: Json = {name: {"type": "string"} for name in "abcdefghi"}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": known}}
+    fields = [{"jsonPath": f".{name}"} for name in "aabcdefghi"]
+    obj = definition({**version("v1", storage=True, selectableFields=fields), "schema": schema})
+    assert complaints(DefinitionStrategy(), obj) == [
+        'spec.selectableFields[1].jsonPath: Duplicate value: ".a"',
+        "spec.selectableFields: Too many: 9: must have at most 8 items",
+    ]
+
+
+def test_a_bad_name_of_the_first_version_is_told_twice() -> None:
+    found = complaints(DefinitionStrategy(), definition(version("V_1", storage=True)))
+    assert [text.split(":")[0] for text in found] == ["spec.versions[0].name", "spec.version"]
+
+
+@pytest.mark.parametrize(
+    ("deprecated", "warning", "words"),
+    [
+        (False, "", ["can only be set for deprecated versions"]),
+        (True, "é\t", ["must only contain printable UTF-8 characters; non-printable character found at index 2"]),
+        (True, "x" * 257, ["must be <= 256 characters long"]),
+    ],
+)
+def test_what_a_deprecation_may_say(deprecated: bool, warning: str, words: list[str]) -> None:
+    found = complaints(
+        DefinitionStrategy(), definition(version("v1", storage=True, deprecated=deprecated, deprecationWarning=warning))
+    )
+    assert [text.rpartition('": ')[2] for text in found] == words
+
+
+def test_a_definition_that_keeps_everything() -> None:
+    obj = definition(version("v1", storage=True, schema={"openAPIV3Schema": {"type": "object", "default": {}}}))
+    obj["spec"] |= {"preserveUnknownFields": True, "conversion": {"strategy": "Odd"}}
+    assert [text.split(":")[0] for text in complaints(DefinitionStrategy(), obj)] == [
+        *("spec.preserveUnknownFields", "spec.conversion.strategy", "spec.conversion.strategy", "spec.preserveUnknownFields"),
+    ]
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("widgets.demo.test", 0), ("gadgets.demo.test", 1), ("Widgets_", 2)])
+def test_the_name_follows_from_the_spec(name: str, wrong: int) -> None:
+    assert len(DefinitionStrategy().name_rule(definition())(name, prefix=False)) == wrong

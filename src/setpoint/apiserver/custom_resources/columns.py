@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery.jsonpath import JsonPath, JsonPathError
+from setpoint.api.machinery.patch.json_values import go_print
 from setpoint.kit import logs
 from setpoint.registry.resource import Table
 from setpoint.registry.strategy import Column, Object
@@ -18,12 +19,14 @@ log = logs.get_logger("apiserver.custom_resources.columns")
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _NAME = Column("Name", "string", format="name", documents=f"{_META}.name")
 _AGE = Column("Age", "date", documents=f"{_META}.creationTimestamp")
+#: what Go's JSON writes by its number
+_ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _AGE_PATH = JsonPath(".metadata.creationTimestamp")
 
 
 def table_of(columns: Sequence[Mapping[str, Any]] | None) -> Table:
     """The name and the definition's columns; where it has none, the age."""
-    shown = _shown(columns or ()) or [(_AGE, _AGE_PATH)]
+    shown = _shown(columns) if columns else [(_AGE, _AGE_PATH)]
 
     def cells(obj: Object, now: float) -> list[Any]:
         return [obj["metadata"].get("name", ""), *(_cell(column.type, path.find(obj), now) for column, path in shown)]
@@ -32,12 +35,15 @@ def table_of(columns: Sequence[Mapping[str, Any]] | None) -> Table:
 
 
 def _shown(columns: Sequence[Mapping[str, Any]]) -> list[tuple[Column, JsonPath]]:
-    """The definition's columns; none where one of them cannot be read, which must not keep the kind away."""
-    try:
-        return [(_column(given), JsonPath(given.get("jsonPath", ""))) for given in columns]
-    except JsonPathError as error:
-        log.debug("columns of a definition cannot be read", error=str(error))
-        return []
+    """The definition's columns; those before the first that cannot be read, which must not keep the kind away."""
+    shown: list[tuple[Column, JsonPath]] = []
+    for given in columns:
+        try:
+            shown.append((_column(given), JsonPath(given.get("jsonPath", ""))))
+        except JsonPathError as error:
+            log.debug("a column of a definition cannot be read", error=str(error))
+            break
+    return shown
 
 
 def _column(given: Mapping[str, Any]) -> Column:
@@ -66,6 +72,8 @@ def _cell(kind: str, found: list[Any], now: float) -> Any:
 
 
 def _age(value: str, now: float) -> str:
+    if value in {"", "null"}:
+        return "<unknown>"
     try:
         return printing.since(value, now)
     except ValueError:
@@ -77,4 +85,6 @@ def _text(value: Any) -> str:
         return value
     if value is None:
         return "<no value>"
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    if isinstance(value, (dict, list)):
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode().translate(_ESCAPED)
+    return go_print(value)

@@ -52,7 +52,7 @@ class Scaling:
             obj = call.store.codec.decode(record)
             if _integer(self._spec.find(obj)) is None:
                 raise internal_error(f'the spec replicas field "{self._where}" does not exist')
-            return answers.value_answer(call, self.scale_of(obj))
+            return self._answer(call, obj)
         if call.info.verb == "update":
             options = write_options(call.request, "UpdateOptions")
             scale, warnings = _decode(call, call.request.body, body_type(call.request), options)
@@ -135,7 +135,12 @@ class Scaling:
     async def _change(self, call: Call, options: WriteOptions, change: updating.Update) -> Response:
         change.shown = self
         outcome: Outcome = await updating.update(call.store, call.context("UPDATE", options), change)
-        return answers.value_answer(call, self.scale_of(call.store.codec.decode(outcome.record)))
+        return self._answer(call, call.store.codec.decode(outcome.record))
+
+    def _answer(self, call: Call, obj: Object) -> Response:
+        if call.form.kind == "Table":
+            return answers.value_answer(call, self.scale_of(obj))
+        return answers.made_answer(call, self.scale_of(obj), f"v1.{_KIND}")
 
     def _of_scale(self, error: StatusError) -> StatusError:
         """A conflict about the replicas, as it is about a Scale."""

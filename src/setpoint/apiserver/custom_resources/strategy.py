@@ -116,9 +116,10 @@ def _unqualified(obj: Object, known: Collection[str]) -> list[str]:
     for word in sorted({*(obj["metadata"].get("finalizers") or ())} - {*known}):
         messages = names.qualified_name(word)
         if "/" not in word and word not in _STANDARD:
+            path = " including a path (/)" if "." in word else ""
             messages = [
                 *messages,
-                "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers",
+                f"prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers",
             ]
         found += [f'metadata.finalizers: "{word}": {message}' for message in messages]
     return found

@@ -56,6 +56,7 @@ class Validator:
         if schema is not None and "status" in obj:
             found = validating.validate(obj["status"], schema, *((old["status"],) if "status" in old else ()))
             errors = [FieldError(each.reason, _below("status", each.field), each.value, each.detail) for each in found]
+        errors += self._scaled(obj)
         if not validating.repeated(old, self.schema):
             errors += validating.repeated(obj, self.schema)
         return errors + self._rules(obj, old, errors, warnings)
@@ -90,7 +91,17 @@ class Validator:
         return self._program
 
     def _scaling(self, obj: Object) -> list[FieldError]:
-        return validating.replicas(obj, self._scale["specReplicasPath"]) if self._scale else []
+        if not self._scale:
+            return []
+        return validating.replicas(obj, self._scale["specReplicasPath"]) + self._scaled(obj)
+
+    def _scaled(self, obj: Object) -> list[FieldError]:
+        """What status says of its scale."""
+        if not self._scale:
+            return []
+        errors = validating.replicas(obj, self._scale["statusReplicasPath"])
+        path = self._scale.get("labelSelectorPath")
+        return errors + validating.selector(obj, path) if path else errors
 
 
 def _below(path: str, field: str) -> str:

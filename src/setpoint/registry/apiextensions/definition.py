@@ -14,16 +14,17 @@ from setpoint.api.machinery.status import FieldError, invalid, required
 from setpoint.registry.admissionregistration.webhook_client import default_client
 from setpoint.registry.apiextensions.approval import is_url
 from setpoint.registry.apiextensions.conversion import validate_conversion
-from setpoint.registry.apiextensions.schemas import unrecognized_formats
+from setpoint.registry.apiextensions.schemas import has_defaults, unrecognized_formats
 from setpoint.registry.apiextensions.versions import validate_parts, validate_versions
 from setpoint.registry.fields import Errors, immutable, one_of
 from setpoint.registry.spec_status import StatusStrategy, VersionedSpecStatusStrategy, fill
-from setpoint.registry.strategy import Context, Object
+from setpoint.registry.strategy import Context, NameRule, Object
 
 _SCOPES = ("Cluster", "Namespaced")
 _NAMES = ("plural", "singular", "kind", "listKind")
 _APPROVAL = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")
+_PRESERVING = "spec.preserveUnknownFields"
 
 Spec = Mapping[str, Any]
 
@@ -51,11 +52,7 @@ class DefinitionStrategy(VersionedSpecStatusStrategy):
         _remember_stored(obj)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        name, spec = obj["metadata"].get("name", ""), obj.get("spec") or {}
-        errors: Errors = []
-        if name != f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}":
-            errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-        return errors + _validate_whole(obj) + _approval(obj)
+        return _validate_whole(obj) + _approval(obj) + _preserving(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         new, before = obj.get("spec") or {}, old.get("spec") or {}
@@ -67,7 +64,18 @@ class DefinitionStrategy(VersionedSpecStatusStrategy):
             errors += immutable("spec.names.kind", *kinds)
         errors += immutable("spec.group", new.get("group", ""), before.get("group", ""))
         errors += immutable("spec.names.plural", *plurals)
-        return errors + _approval(obj, old)
+        return errors + _approval(obj, old) + ([] if before.get("preserveUnknownFields") else _preserving(obj))
+
+    def name_rule(self, obj: Object) -> NameRule:
+        """The name follows from the spec."""
+        spec = obj.get("spec") or {}
+        wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
+
+        def rule(name: str, *, prefix: bool) -> list[str]:
+            messages = names.dns_subdomain(name, prefix=prefix)
+            return messages if name == wanted else [*messages, 'must be spec.names.plural+"."+spec.group']
+
+        return rule
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         """Formats that nobody checks."""
@@ -100,16 +108,31 @@ def _validate_whole(obj: Object, known: Sequence[Spec] = ()) -> Errors:
     given = spec.get("names") or {}
     errors = _group("spec.group", spec.get("group", ""))
     errors += one_of("spec.scope", spec["scope"], _SCOPES) if spec.get("scope") else [required("spec.scope")]
-    if spec.get("preserveUnknownFields"):
-        why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
-        errors.append(invalid("spec.preserveUnknownFields", True, why))
+    errors += _whole_objects(spec)
     errors += validate_versions("spec.versions", spec.get("versions"), known)
     errors += [required(f"spec.names.{field}") for field in _NAMES if not given.get(field)]
     errors += _validate_names("spec.names", given)
     errors += validate_parts("spec", spec.get("versions") or (), known)
+    strategy = (spec.get("conversion") or {}).get("strategy", "")
+    if spec.get("preserveUnknownFields") and strategy != "None":
+        errors.append(invalid("spec.conversion.strategy", strategy, "must be None if spec.preserveUnknownFields is true"))
     errors += validate_conversion("spec.conversion", spec.get("conversion"))
     errors += _validate_names("status.acceptedNames", status.get("acceptedNames") or {})
     return errors + _stored("status.storedVersions", status.get("storedVersions"), spec.get("versions") or ())
+
+
+def _whole_objects(spec: Spec) -> Errors:
+    """Objects that keep everything cannot have defaults."""
+    if not spec.get("preserveUnknownFields") or not any(map(has_defaults, spec.get("versions") or ())):
+        return []
+    return [invalid(_PRESERVING, True, "must be false in order to use defaults in the schema")]
+
+
+def _preserving(obj: Object) -> Errors:
+    if not (obj.get("spec") or {}).get("preserveUnknownFields"):
+        return []
+    why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+    return [invalid(_PRESERVING, True, why)]
 
 
 def _group(path: str, group: str) -> Errors:

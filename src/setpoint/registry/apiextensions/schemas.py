@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import cel
+from setpoint.api.machinery.schema.strings import known_format
 from setpoint.api.machinery.status import forbidden, invalid
 from setpoint.registry.apiextensions import go_schema
 from setpoint.registry.apiextensions.schema_defaults import validate_defaults
@@ -27,31 +28,6 @@ _WITH_STATUS = (
     *("MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties"),
     *("ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"),
 )
-#: formats that are checked, by type; those of strings without their hyphens
-_STRINGS = frozenset(
-    {
-        *(
-            "bsonobjectid",
-            "uri",
-            "email",
-            "hostname",
-            "ipv4",
-            "ipv6",
-            "cidr",
-            "mac",
-            "uuid",
-            "uuid3",
-            "uuid4",
-            "uuid5",
-            "isbn",
-            "isbn10",
-        ),
-        *("isbn13", "creditcard", "ssn", "hexcolor", "rgbcolor", "byte", "password", "date", "duration", "datetime", "quantity"),
-        *("k8sshortname", "k8slongname"),
-    }
-)
-_FORMATS = {"": _STRINGS, "string": _STRINGS, "integer": frozenset({"int32", "int64"}), "number": frozenset({"float", "double"})}
-_NO_FORMATS: frozenset[str] = frozenset()
 _BELOW = ("items", "allOf", "anyOf", "oneOf", "not", "additionalProperties")
 
 
@@ -88,8 +64,13 @@ def _root(where: str, schema: Schema, *, with_status: bool) -> Errors:
     return errors
 
 
+def has_defaults(version: Mapping[str, Any]) -> bool:
+    """Whether a version's schema has a default anywhere."""
+    return b'"default":' in orjson.dumps((version.get("schema") or {}).get("openAPIV3Schema"))
+
+
 def unrecognized_formats(schema: Any) -> list[str]:
-    """Formats that nobody checks, each once. Source: apiextensions-apiserver `pkg/apiserver/validation/formats.go`."""
+    """Formats that nobody checks, each once."""
     found: dict[str, None] = {}
     _formats(schema, found)
     return list(found)
@@ -101,10 +82,8 @@ def _formats(schema: Any, found: dict[str, None]) -> None:
             _formats(each, found)
     if not isinstance(schema, dict):
         return
-    if form := schema.get("format"):
-        kind = schema.get("type") or ""
-        if (form.replace("-", "") if kind in {"", "string"} else form) not in _FORMATS.get(kind, _NO_FORMATS):
-            found[form] = None
+    if (form := schema.get("format")) and not known_format(schema):
+        found[form] = None
     for key in _BELOW:
         if key in schema:
             _formats(schema[key], found)

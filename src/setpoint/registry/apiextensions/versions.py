@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names
+from setpoint.api.machinery.cel.field_paths import found_at
 from setpoint.api.machinery.status import duplicate, invalid, required, too_many
 from setpoint.registry import go_form
 from setpoint.registry.apiextensions.schemas import validate_schema
@@ -20,7 +21,12 @@ _FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "p
 _LONGEST_WARNING = 256
 _SELECTABLE = "selectableFields"
 _SELECTABLE_TYPES = ("string", "boolean", "integer")
+_NOT_SELECTABLE = (
+    "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
+)
 _MAX_SELECTABLE = 8
+_UNFIT = "may only be set when `version.schema.openAPIV3Schema` is not included"
+_UNFIT_FOR_ALL = "may only be set when validations.schema is included"
 
 Version = Mapping[str, Any]
 
@@ -44,14 +50,21 @@ def validate_versions(path: str, versions: Sequence[Version] | None, known: Sequ
             error
             for field in (*_PARTS, _SELECTABLE)
             if not _is_shared(field, given)
-            for error in _part(f"{path}[{i}]", field, version)
+            for error in _part(f"{path}[{i}]", field, version, _UNFIT)
         ]
     shown = None if versions is None else [go_form.of(version, "CustomResourceDefinitionVersion") for version in given]
     if len({version.get("name", "") for version in given}) != len(given):
         errors.append(invalid(path, shown, "must contain unique version names"))
     if sum(1 for version in given if version.get("storage")) != 1:
         errors.append(invalid(path, shown, "must have exactly one version marked as storage version"))
-    return errors
+    return errors + _first_name(given)
+
+
+def _first_name(given: Sequence[Version]) -> Errors:
+    """The first version is the definition's own in the internal type, where it is complained of once more."""
+    name = given[0].get("name", "") if given else ""
+    messages = names.dns1035_label(name) if name else []
+    return [invalid("spec.version", name, ",".join(messages))] if messages else []
 
 
 def validate_parts(path: str, versions: Sequence[Version], known: Sequence[Version] = ()) -> Errors:
@@ -62,7 +75,10 @@ def validate_parts(path: str, versions: Sequence[Version], known: Sequence[Versi
     if _is_shared("schema", versions):
         errors = _schema(f"{path}.validation", versions[0], known, with_status=any(map(_has_status, versions)))
     return errors + [
-        error for field in (*_PARTS, _SELECTABLE) if _is_shared(field, versions) for error in _part(path, field, versions[0])
+        error
+        for field in (*_PARTS, _SELECTABLE)
+        if _is_shared(field, versions)
+        for error in _part(path, field, versions[0], _UNFIT_FOR_ALL)
     ]
 
 
@@ -82,12 +98,14 @@ def _schema(path: str, version: Version, known: Sequence[Version], *, with_statu
     return validate_schema(path, schema, with_status=with_status, known=before)
 
 
-def _part(path: str, field: str, version: Version) -> Errors:
+def _part(path: str, field: str, version: Version, unfit: str) -> Errors:
+    """One part of a version; `unfit` is what is said of selectable fields without a schema."""
     value = version.get(field)
     if not value:
         return []
     if field == _SELECTABLE:
-        return _selectable(f"{path}.{field}", value, (version.get("schema") or {}).get("openAPIV3Schema") or {})
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        return [invalid(f"{path}.{field}", "", unfit)] if schema is None else _selectable(f"{path}.{field}", value, schema)
     return _PARTS[field](f"{path}.{field}", value)
 
 
@@ -95,16 +113,17 @@ def _deprecation(path: str, version: Version) -> Errors:
     warning = version.get("deprecationWarning")
     if warning is None:
         return []
-    errors: Errors = []
     if not version.get("deprecated"):
-        errors.append(invalid(path, warning, "can only be set for deprecated versions"))
+        return [invalid(path, warning, "can only be set for deprecated versions")]
+    errors: Errors = []
+    if len(warning.encode()) > _LONGEST_WARNING:
+        errors.append(invalid(path, warning, f"must be <= {_LONGEST_WARNING} characters long"))
     if not warning:
         errors.append(invalid(path, warning, "must not be an empty string"))
-    if len(warning.encode()) > _LONGEST_WARNING:
-        errors.append(invalid(path, warning, f"cannot be more than {_LONGEST_WARNING} characters long"))
     for i, letter in enumerate(warning):
         if not letter.isprintable():
-            why = f"must only contain printable UTF-8 characters; non-printable character found at index {i}"
+            place = len(warning[:i].encode())
+            why = f"must only contain printable UTF-8 characters; non-printable character found at index {place}"
             return [*errors, invalid(path, warning, why)]
     return errors
 
@@ -154,8 +173,6 @@ def _subresources(path: str, subresources: Version) -> Errors:
 
 def _selectable(path: str, fields: Sequence[Version], schema: Version) -> Errors:
     """Fields to select objects by: scalars that the schema has, each once."""
-    if len(fields) > _MAX_SELECTABLE:
-        return [too_many(path, len(fields), _MAX_SELECTABLE)]
     errors: Errors = []
     seen: set[str] = set()
     for i, field in enumerate(fields):
@@ -163,35 +180,18 @@ def _selectable(path: str, fields: Sequence[Version], schema: Version) -> Errors
         if not where:
             errors.append(required(here))
             continue
+        found, why = found_at(where, schema, brackets=False)
+        if why:
+            errors.append(invalid(here, where, f"is an invalid path: {why}"))
+            continue
+        if where.split(".")[1] == "metadata":
+            errors.append(invalid(here, where, "must not point to fields in metadata"))
+        if found is None or found.get("type") not in _SELECTABLE_TYPES:
+            errors.append(invalid(here, where, _NOT_SELECTABLE))
         if where in seen:
             errors.append(duplicate(here, where))
-            continue
         seen.add(where)
-        if why := _unselectable(where, schema):
-            errors.append(invalid(here, where, why))
-    return errors
-
-
-def _unselectable(where: str, schema: Version) -> str:
-    """Why a field cannot be selected by; nothing if it can."""
-    if not where.strip("."):
-        return "is an invalid path: unexpected end of JSON path"
-    if not where.startswith("."):
-        return f"is an invalid path: expected [ or . but got: {where.split('.', maxsplit=1)[0]}"
-    if "[" in where:
-        return "is an invalid path: array notation is not allowed"
-    found: Version | None = schema
-    for name in where[1:].split("."):
-        found = ((found or {}).get("properties") or {}).get(name)
-    if found is None:
-        return "is an invalid path: does not refer to a valid field"
-    if where.startswith(".metadata."):
-        return "must not point to fields in metadata"
-    if found.get("type") not in _SELECTABLE_TYPES:
-        return (
-            "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
-        )
-    return ""
+    return [*errors, too_many(path, len(seen), _MAX_SELECTABLE)] if len(seen) > _MAX_SELECTABLE else errors
 
 
 _PARTS: dict[str, Callable[[str, Any], Errors]] = {

@@ -62,9 +62,9 @@ class _Checker:
             self.errors.append(required(f"{path}.rule", "rule is not specified"))
         elif message and not message.strip():
             self.errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
-        elif "\n" in message.strip():
+        elif _breaks(message.strip()):
             self.errors.append(invalid(f"{path}.message", message, "must not contain line breaks"))
-        elif "\n" in text.strip() and not message.strip():
+        elif _breaks(text.strip()) and not message.strip():
             self.errors.append(required(f"{path}.message", "message must be specified if rule contains line breaks"))
         expression = rule.get("messageExpression")
         if expression and not expression.strip():
@@ -79,7 +79,7 @@ class _Checker:
             return
         if not value.strip():
             self.errors.append(invalid(path, value, "must be non-empty if specified"))
-        if "\n" in value:
+        if _breaks(value):
             self.errors.append(invalid(path, value, "must not contain line breaks"))
         if normalized(value, schema) is None:
             self.errors.append(invalid(path, value, "must be a valid path"))
@@ -150,6 +150,10 @@ def _field(decl: Decl | None, name: str, property: Schema) -> Decl | None:
 
 def _inside(field: str, path: str) -> bool:
     return field == path or (field.startswith(path) and field[len(path)] in ".[")
+
+
+def _breaks(text: str) -> bool:
+    return "\n" in text or "\r" in text
 
 
 def _go_rule(rule: Schema) -> dict[str, Any]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
-from urllib.parse import urlsplit
 
 from setpoint.api.machinery import names
 
@@ -35,8 +32,8 @@ def matches(pattern: str, value: str) -> bool:
 
 
 def fits(kind: str, value: str) -> bool:
-    """Whether a string is of a format; formats that nobody knows fit everything."""
-    check = _FORMATS.get(kind)
+    """Whether a string is of a format, whose hyphens do not count; formats that nobody knows fit everything."""
+    check = _FORMATS.get(kind.replace("-", ""))
     return check is None or check(value)
 
 
@@ -45,21 +42,27 @@ def _pattern(text: str, flags: int = 0) -> Callable[[str], bool]:
     return lambda value: expression.fullmatch(value) is not None
 
 
-def _address(value: str, *, version: int) -> bool:
+_LEADING_ZEROS = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])")
+
+
+def _address(value: str, *, mark: str, zeros: bool) -> bool:
+    """As Go's `net.ParseIP`, told apart by the mark in it; `zeros`: parts may begin with zeros, as they once might."""
     try:
-        return ipaddress.ip_address(value).version == version and "%" not in value
+        ipaddress.ip_address(_LEADING_ZEROS.sub("", value) if zeros else value)
     except ValueError:
         return False
+    return mark in value and "%" not in value
 
 
 def _cidr(value: str) -> bool:
-    if "/" not in value:
+    address, _, length = value.partition("/")
+    if not length.isascii() or not length.isdigit():
         return False
     try:
-        ipaddress.ip_network(value, strict=False)
+        ipaddress.ip_network(f"{_LEADING_ZEROS.sub('', address)}/{length}", strict=False)
     except ValueError:
         return False
-    return value.rpartition("/")[2].isdigit()
+    return True
 
 
 def _date(value: str) -> bool:
@@ -72,61 +75,64 @@ def _date(value: str) -> bool:
     return True
 
 
-_TIME = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):?[0-5]\d)?", re.ASCII
-)
+_TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
 
 
 def _date_time(value: str) -> bool:
-    match = _TIME.fullmatch(value)
-    return match is not None and _date(match[1])
+    parts = value.lower().split("t")
+    return len(parts) > 1 and _date(parts[0]) and _TIME.fullmatch(parts[1]) is not None
 
 
-def _base64(value: str) -> bool:
-    try:
-        base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return True
+#: as Go's `url.ParseRequestURI`: absolute, or a path from the root; nothing odd in the name or port of a host
+_URI = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:(?://(?P<host>[^/?#]*))?|/)(?:[^%]|%[0-9a-fA-F]{2})*")
+_HOST = re.compile(r"(?:[^@]*@)?(?:\[[0-9a-fA-F:.]+(?:%25[^\]]*)?\]|[^\s\\^`{|}:\[\]]*)(?::[0-9]*)?")
 
 
 def _uri(value: str) -> bool:
-    """As Go's `url.ParseRequestURI`: absolute, or a path from the root."""
-    if not value or any(ord(char) <= 0x20 or ord(char) == 0x7F for char in value):
+    match = _URI.fullmatch(value)
+    if match is None or any(ord(char) < 0x20 or ord(char) == 0x7F for char in value):
         return False
-    try:
-        parts = urlsplit(value)
-    except ValueError:
-        return False
-    if re.search(r"%(?![0-9a-fA-F]{2})", value):
-        return False
-    return bool(parts.scheme) or value.startswith("/")
+    return match["host"] is None or _HOST.fullmatch(match["host"]) is not None
+
+
+#: as Go's `mail.ParseAddress`: an address alone, or in brackets with words before it
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\U0010ffff]+"
+_QUOTED = r'"(?:[^"\\\r\n]|\\.)*"'
+_SPEC = rf"(?:{_ATOM}(?:\.{_ATOM})*|{_QUOTED})@(?:{_ATOM}(?:\.{_ATOM})*|\[[^\[\]\\]*\])"
+_WORD = rf"(?:{_ATOM}|{_QUOTED})"
+_EMAIL = re.compile(rf"\s*(?:{_SPEC}|(?:{_WORD}(?:[\s.]+{_WORD})*[\s.]*)?<{_SPEC}>)\s*")
 
 
 def _email(value: str) -> bool:
-    name, at, host = value.rpartition("@")
-    if value.endswith(">") and "<" in value:
-        return _email(value[value.index("<") + 1 : -1])
-    return bool(at and name and host) and re.fullmatch(r"[^\s@<>,;:\[\]\\\"()]+", name) is not None and " " not in host
+    return _EMAIL.fullmatch(value) is not None
+
+
+_HOSTNAME = (
+    r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)"
+    r"|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$"
+)
+_LONGEST_HOSTNAME, _LONGEST_LABEL = 255, 63
 
 
 def _hostname(value: str) -> bool:
-    if len(value) > 255 or not value:
+    """The top of a domain has two letters and more; a name by itself has no hyphen but after its first letter."""
+    if len(value.encode()) > _LONGEST_HOSTNAME or not matches(_HOSTNAME, value):
         return False
-    labels = value.removesuffix(".").split(".")
-    return all(re.fullmatch(r"[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?", label) for label in labels)
+    return all(len(label.encode()) <= _LONGEST_LABEL for label in value.split("."))
 
 
-_UNITS = (
-    r"(?:nanoseconds?|nanos?|ns|microseconds?|micros?|us|µs|milliseconds?|millis?|ms|seconds?|secs?|s|minutes?|mins?|m"
-    r"|hours?|hrs?|h|days?|d|weeks?|wks?|w)"
-)
-_GO_DURATION = re.compile(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
-_LONG_DURATION = re.compile(rf"(?:\s*\d+\s*{_UNITS})+\s*")
+_GO_DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_LONG_DURATION = re.compile(r"\s*(?:[0-9]+\s*[A-Za-zµ]+\s*)+")
+_UNIT = re.compile(r"[0-9]+\s*([A-Za-zµ]+)")
+_UNITS = re.compile(r"(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)|(?:nano|micro|milli|sec|min|hour|day|week).*")
 
 
 def _duration(value: str) -> bool:
-    return _GO_DURATION.fullmatch(value) is not None or _LONG_DURATION.fullmatch(value.lower()) is not None
+    """A duration of Go, or one with words, one of which must be a unit of time."""
+    if _GO_DURATION.fullmatch(value) is not None:
+        return True
+    known = any(_UNITS.fullmatch(unit.lower()) for unit in _UNIT.findall(value))
+    return known and _LONG_DURATION.fullmatch(value) is not None
 
 
 def _luhn(value: str) -> bool:
@@ -173,12 +179,12 @@ _FORMATS: Mapping[str, Callable[[str], bool]] = {
     "uri": _uri,
     "email": _email,
     "hostname": _hostname,
-    "ipv4": lambda value: _address(value, version=4),
-    "ipv6": lambda value: _address(value, version=6),
+    "ipv4": lambda value: _address(value, mark=".", zeros=True),
+    "ipv6": lambda value: _address(value, mark=":", zeros=False),
     "cidr": _cidr,
     "mac": _pattern(
-        r"(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}"
-        r"|(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\2){6}[0-9a-fA-F]{2}"
+        r"[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?:(?:\1[0-9a-fA-F]{2}){2}|(?:\1[0-9a-fA-F]{2}){14})?"
+        r"|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}(?:\.[0-9a-fA-F]{4}|(?:\.[0-9a-fA-F]{4}){7})?"
     ),
     "uuid": _uuid(),
     "uuid3": _uuid("3"),
@@ -191,11 +197,26 @@ _FORMATS: Mapping[str, Callable[[str], bool]] = {
     "ssn": _pattern(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
     "hexcolor": _pattern(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
     "rgbcolor": _pattern(rf"rgb\(\s*(?:{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}|{_PERCENT}\s*,\s*{_PERCENT}\s*,\s*{_PERCENT})\s*\)"),
-    "byte": _base64,
+    "byte": _pattern(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"),
     "date": _date,
     "duration": _duration,
-    "date-time": _date_time,
     "datetime": _date_time,
-    "k8s-short-name": lambda value: not names.dns_label(value),
-    "k8s-long-name": lambda value: not names.dns_subdomain(value),
+    "k8sshortname": lambda value: not names.dns_label(value),
+    "k8slongname": lambda value: not names.dns_subdomain(value),
 }
+
+_NUMBERS = {"integer": frozenset({"int32", "int64"}), "number": frozenset({"float", "double"})}
+_STRINGS = frozenset({*_FORMATS, "password", "quantity"})
+
+
+def known_format(schema: Mapping[str, Any]) -> str:
+    """The format of a schema, if its type has such a one; others count for nothing.
+
+    Source: apiextensions-apiserver `pkg/apiserver/validation/formats.go`.
+    """
+    form, kind = schema.get("format") or "", schema.get("type") or ""
+    if not form:
+        return ""
+    if kind in {"", "string"}:
+        return form if form.replace("-", "") in _STRINGS else ""
+    return form if form in _NUMBERS.get(kind, ()) else ""

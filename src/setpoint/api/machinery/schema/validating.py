@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from setpoint.api.machinery.jsonpath import JsonPath
+from setpoint.api.machinery.patch.json_values import go_print, go_type
 from setpoint.api.machinery.schema import strings
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
 
@@ -20,6 +21,8 @@ Schema = Mapping[str, Any]
 
 _ABSENT: Any = object()
 _NUMBERS = ("integer", "number")
+#: the format that a value has by itself
+_GO_FORMATS = {"integer": "int64", "number": "float64"}
 _INT32 = range(2**31)
 _BOUNDS = {
     "int32": range(-(2**31), 2**31),
@@ -27,6 +30,8 @@ _BOUNDS = {
     "uint32": range(2**32),
     "uint64": range(2**64),
 }
+_NEARLY = 1e-9
+_OR_EQUAL = {True: "or equal to ", False: ""}
 _FLOAT_MAX = 3.4028234663852886e38
 
 
@@ -89,17 +94,23 @@ class Check:
     def _type(self, value: Any, result: Result) -> None:
         schema = self.schema
         wanted = ("integer", "string") if schema.get("x-kubernetes-int-or-string") else (schema.get("type") or "",)
-        if wanted == ("",):
+        form = strings.known_format(schema) if "format" in schema else ""
+        if wanted == ("",) and not (form and value is not None):
             return
         if value is None:
             if not schema.get("nullable"):
                 result.errors.append(self._wrong_type(wanted, "null"))
             return
         found = type_of(value)
-        fits = found in wanted or (found == "integer" and "number" in wanted)
-        if not fits and not (
-            found == "number" and "integer" in wanted and float(value).is_integer() and -(2**63) <= value < 2**63
-        ):
+        if form and wanted[0] not in _NUMBERS and found in {"string", "array"}:
+            return  # a format stands for the type, of whatever can have one
+        if found in wanted or (found == "integer" and "number" in wanted):
+            return
+        if found == "number" and "integer" in wanted and float(value).is_integer() and -(2**63) <= value < 2**63:
+            return
+        if form and found not in {"string", "array"}:
+            result.errors.append(self._wrong_type((form,), _GO_FORMATS.get(found, "")))
+        else:
             result.errors.append(self._wrong_type(wanted, found))
 
     def _wrong_type(self, wanted: Sequence[str], found: str) -> FieldError:
@@ -161,24 +172,36 @@ class Check:
             result.errors.append(self._invalid(value, f"should be at least {least} chars long"))
         elif (pattern := schema.get("pattern")) and not strings.matches(pattern, value):
             result.errors.append(self._invalid(value, f"should match '{pattern}'"))
-        kind = schema.get("format")
-        if kind and (schema.get("type") or "string") not in _NUMBERS and not strings.fits(kind, value):
+        kind = strings.known_format(schema) if "format" in schema else ""
+        if kind and not strings.fits(kind, value):
             detail = self._says(f'must be of type {kind}: "{value}"')
             result.errors.append(FieldError("FieldValueTypeInvalid", self._field, value, detail))
 
     def _number(self, value: float, result: Result) -> None:
         schema = self.schema
-        if (misfit := _out_of_range(schema, value)) is not None:
-            result.errors.append(invalid("<nil>", "", f"Checked value must be of type {misfit} in {self.path}"))
-        if (factor := schema.get("multipleOf")) is not None and not _is_multiple(value, factor):
+        self._in_range("Checked", value, result)
+        factor, least, most = schema.get("multipleOf"), schema.get("minimum"), schema.get("maximum")
+        if factor is not None and not _is_multiple(value, self._native("MultipleOf", factor, value, result)):
             result.errors.append(self._invalid(value, f"should be a multiple of {number(factor)}"))
-        most, least = schema.get("maximum"), schema.get("minimum")
-        if most is not None and (value >= most if schema.get("exclusiveMaximum") else value > most):
-            word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
-            result.errors.append(self._invalid(value, f"should be {word} {number(most)}"))
-        if least is not None and (value <= least if schema.get("exclusiveMinimum") else value < least):
-            word = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
-            result.errors.append(self._invalid(value, f"should be {word} {number(least)}"))
+        if least is not None:
+            least, strict = self._native("Minimum boundary", least, value, result), schema.get("exclusiveMinimum")
+            if value <= least if strict else value < least:
+                result.errors.append(self._invalid(value, f"should be greater than {_OR_EQUAL[not strict]}{number(least)}"))
+        if most is not None:
+            most, strict = self._native("Maximum boundary", most, value, result), schema.get("exclusiveMaximum")
+            if value >= most if strict else value > most:
+                result.errors.append(self._invalid(value, f"should be less than {_OR_EQUAL[not strict]}{number(most)}"))
+
+    def _native(self, what: str, limit: float, value: float, result: Result) -> float:
+        """A limit as it is compared with a value: with an integer as one, unless the type has no such limits."""
+        fits = self._in_range(what, limit, result)
+        return int(limit) if fits and type(value) is int else limit
+
+    def _in_range(self, what: str, value: float, result: Result) -> bool:
+        misfit = _out_of_range(self.schema, value)
+        if misfit is not None:
+            result.errors.append(invalid("<nil>", "", f"{what} value must be of type {misfit} in {self.path}"))
+        return misfit is None
 
     def _list(self, value: list[Any], old: Any, result: Result) -> None:
         schema, size = self.schema, len(value)
@@ -291,10 +314,14 @@ def _short(value: float) -> str:
 
 
 def _is_multiple(value: float, factor: float) -> bool:
+    """Whether a number is a multiple; doubles nearly so, as of go-openapi `swag/convert.go`."""
     if factor == 0:
         return True
-    ratio = value / factor
-    return float(ratio).is_integer()
+    if type(value) is int and type(factor) is int:
+        return value % factor == 0
+    times = abs(1 / factor * value if factor < 1 else value / factor)
+    off = times % 1
+    return off == 0 or off / (times + math.floor(times)) < _NEARLY
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -379,12 +406,34 @@ def has_rules(schema: Any) -> bool:
 
 def replicas(obj: Mapping[str, Any], where: str) -> list[FieldError]:
     """The replicas of an object that can be scaled are a count of 32 bits."""
-    found = JsonPath(where).find(obj)
-    if not found or found[0] is None:
-        return []
-    value, field = found[0], where
-    if type(value) is not int:
-        return []
-    if value < 0:
-        return [invalid(field, value, "should be a non-negative integer")]
-    return [] if value in _INT32 else [invalid(field, value, f"should be less than or equal to {2**31 - 1}")]
+    value, why = _nested(obj, where, int)
+    if why:
+        return [invalid(where, 0, why)]
+    if value is not None and value < 0:
+        return [invalid(where, value, "should be a non-negative integer")]
+    return [] if value is None or value in _INT32 else [invalid(where, value, f"should be less than or equal to {2**31 - 1}")]
+
+
+def selector(obj: Mapping[str, Any], where: str) -> list[FieldError]:
+    """The selector of an object that can be scaled is a text."""
+    why = _nested(obj, where, str)[1]
+    return [invalid(where, "", why)] if why else []
+
+
+def _nested(obj: Mapping[str, Any], where: str, kind: type) -> tuple[Any, str]:
+    """What stands at a path, or why it is not what it should be. Source: apimachinery `unstructured/helpers.go`."""
+    steps = where.removeprefix(".").split(".")
+    here: Any = obj
+    for index, step in enumerate(steps):
+        if here is None:
+            return None, ""
+        if not isinstance(here, Mapping):
+            return None, _not_a(steps[: index + 1], here, "map[string]interface{}")
+        if step not in here:
+            return None, ""
+        here = here[step]
+    return (here, "") if type(here) is kind else (None, _not_a(steps, here, go_type(kind())))
+
+
+def _not_a(steps: Sequence[str], found: Any, wanted: str) -> str:
+    return f".{'.'.join(steps)} accessor error: {go_print(found)} is of the type {go_type(found)}, expected {wanted}"

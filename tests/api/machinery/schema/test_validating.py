@@ -1,0 +1,53 @@
+"""What custom objects are told of single values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from setpoint.api.machinery.schema import validating
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "details"),
+    [
+        ({"type": "string", "format": "date"}, 5, ['must be of type date: "int64"']),
+        ({"type": "string", "format": "date"}, True, ['must be of type date: ""']),
+        ({"type": "string", "format": "date"}, [1], []),
+        ({"type": "string", "format": "odd"}, 5, ['must be of type string: "integer"']),
+        ({"type": "integer", "format": "int32"}, "x", ['must be of type integer: "string"']),
+        ({"type": "integer", "format": "int32"}, True, ['must be of type int32: ""']),
+        ({"type": "integer", "format": "int16"}, True, ['must be of type integer: "boolean"']),
+        (
+            {"type": "number", "minimum": 5, "multipleOf": 2, "maximum": 0},
+            3,
+            ["a multiple of 2", "than or equal to 5", "or equal to 0"],
+        ),
+        ({"type": "number", "maximum": 1.5}, 1, []),
+        ({"type": "number", "maximum": 1.5}, 2, ["should be less than or equal to 1"]),
+        ({"type": "number", "maximum": 1.5, "exclusiveMaximum": True}, 1, ["should be less than 1"]),
+        ({"type": "integer", "maximum": 1.5}, 2, ["Maximum boundary value must be of type integer", "or equal to 1.5"]),
+        ({"type": "number", "multipleOf": 0.1}, 1.1, []),
+        ({"type": "number", "multipleOf": 0.1}, 0.3, []),
+        ({"type": "number", "multipleOf": 0.2}, 9.1, ["should be a multiple of 0.2"]),
+    ],
+)
+def test_a_value(schema: dict[str, Any], value: Any, details: list[str]) -> None:
+    found = [error.detail for error in validating.validate(value, schema, path="x")]
+    assert [wanted for wanted, said in zip(details, found, strict=True) if wanted not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("obj", "detail"),
+    [
+        ({"status": {"n": 3}}, ""),
+        ({"status": {}}, ""),
+        ({"status": {"n": -1}}, "should be a non-negative integer"),
+        ({"status": {"n": 2**31}}, "should be less than or equal to 2147483647"),
+        ({"status": {"n": "x"}}, ".status.n accessor error: x is of the type string, expected int64"),
+        ({"status": [1]}, ".status.n accessor error: [1] is of the type []interface {}, expected map[string]interface{}"),
+    ],
+)
+def test_replicas(obj: dict[str, Any], detail: str) -> None:
+    assert [error.detail for error in validating.replicas(obj, ".status.n")] == ([detail] if detail else [])
