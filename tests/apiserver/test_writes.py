@@ -195,6 +195,8 @@ async def test_b27_apply_creates_and_refuses(api: Any, write: Writer) -> None:
     path = f"{CONFIGMAPS}/m"
     made = await write.apply(path, config_map({"k": "v"}), code=201)
     assert await write.apply(path, config_map({"k": "v"}), code=200) == made
+    [listed] = (await api(f"GET {CONFIGMAPS}"))["items"]
+    assert listed == {name: value for name, value in made.items() if name not in ("kind", "apiVersion")}
     assert causes(await write.patch(path, config_map(), APPLY, code=422)) == [("FieldValueRequired", "fieldManager")]
     await write.apply(f"{CONFIGMAPS}/n", config_map(uid="u") | {"metadata": {"name": "n", "uid": "u"}}, code=409)
     refused = await write.apply(path, config_map(managedFields=[]), code=400)

@@ -15,6 +15,7 @@ from setpoint.api.machinery.status import StatusError, bad_request
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
+from setpoint.apiserver.generic_store.objects import api_version, ordered
 from setpoint.apiserver.handlers.update import check_identity, may_create
 from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Response
@@ -36,6 +37,8 @@ async def handle(call: Call) -> Response:
     def merge(live: Object | None) -> Object:
         merged = ownership.apply(call, live, configuration(), manager, force=force)
         merged = _converted(call, merged)
+        if live is None:  # stored JSON begins with the kind, which lists leave out, in whatever order it was applied
+            merged = ordered(merged, call.resource.kind, api_version(call.resource, call.version))
         if options.validation == decode.STRICT:  # the schema's and the owners' complaints come before
             _check_repeated(repeated)
         check_identity(call, merged)
