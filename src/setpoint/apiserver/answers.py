@@ -13,6 +13,8 @@ from setpoint.apiserver.request import JSON_HEADERS, Request, Response, error_re
 from setpoint.storage.protocol import Record
 
 OBJECT_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+#: of kinds that no table is made of
+METADATA_FORMS = OBJECT_FORMS[1:]
 
 
 def encode(value: Any, form: Form) -> bytes:
@@ -75,9 +77,7 @@ def transformed(call: Call, record: Record) -> Any:
     if call.form.kind == "Table":
         return tables.table(call, [record], record.revision)
     if call.form.kind == "PartialObjectMetadataList":
-        raise not_acceptable(
-            f"you requested PartialObjectMetadataList, but the requested object is not a list (*{internal_type(call)})"
-        )
+        raise _no_list(internal_type(call))
     return partial.one(call.store.codec.decode(record)["metadata"], call.form.version)
 
 
@@ -90,6 +90,27 @@ def internal_type(call: Call) -> str:
 def value_answer(call: Call, value: Any, status: int = 200) -> Response:
     """Any JSON value that is no stored object (a Status, a Scale, a review)."""
     return Response(status, headers(call.form), encode(value, call.form), warnings=call.warnings)
+
+
+def made_answer(call: Call, value: Any, internal: str, status: int = 200) -> Response:
+    """An object that is made for the answer and not stored, as itself or as its metadata; `internal` is its Go type."""
+    if call.form.kind == "PartialObjectMetadataList":
+        raise _no_list(internal)
+    if call.form.kind:
+        from setpoint.apiserver import partial
+
+        value = partial.one(value.get("metadata") or {}, call.form.version)
+    return value_answer(call, value, status)
+
+
+def _no_list(internal: str) -> StatusError:
+    return not_acceptable(f"you requested PartialObjectMetadataList, but the requested object is not a list (*{internal})")
+
+
+def is_list(call: Call) -> StatusError:
+    """The refusal of a list as one object's metadata."""
+    kind = f"*{internal_type(call)}List"
+    return not_acceptable(f"you requested PartialObjectMetadata, but the requested object is a list ({kind})")
 
 
 def error_answer(request: Request, error: StatusError, warnings: list[str] | None = None) -> Response:

@@ -18,6 +18,8 @@ JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.
 _OFFERED = (JSON, YAML, PROTOBUF)
 _STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _META_VERSIONS = ("v1", "v1beta1")
+#: the parameters that together name what to convert to; one of them alone names something that is not
+_CONVERSION = frozenset({"as", "g", "v"})
 
 
 class Form(NamedTuple):
@@ -51,7 +53,25 @@ def _clauses(accept: str) -> tuple[_Clause, ...]:
             quality = 1.0
         if media:
             found.append(_Clause(media, parameters, quality))
-    return tuple(sorted(found, key=lambda clause: -clause.quality))
+    return _sorted(found)
+
+
+def _sorted(clauses: list[_Clause]) -> tuple[_Clause, ...]:
+    """In the order of goautoneg, whose comparison is none of numbers: a named type goes before `*/*` of any quality that stands
+    beside it, so that an insertion sort has to be followed step by step.
+    """
+    for index in range(1, len(clauses)):
+        at = index
+        while at and _before(clauses[at], clauses[at - 1]):
+            clauses[at - 1], clauses[at] = clauses[at], clauses[at - 1]
+            at -= 1
+    return tuple(clauses)
+
+
+def _before(one: _Clause, other: _Clause) -> bool:
+    wild, other_wild = one.media.startswith("*"), other.media.startswith("*")
+    vague, other_vague = one.media.endswith("*"), other.media.endswith("*")
+    return one.quality > other.quality or (other_wild and not wild) or (other_vague and not vague)
 
 
 def accepted(request: Request, kinds: Sequence[str] = (), *, stream: bool = False, collection: bool = False) -> Form:
@@ -99,17 +119,18 @@ def _form(clause: _Clause, kinds: tuple[str, ...], stream: bool) -> Form | None:
         return None
     parameters = clause.parameters
     kind = parameters.get("as", "")
-    if kind and (kind not in kinds or parameters.get("g") != "meta.k8s.io" or parameters.get("v") not in _META_VERSIONS):
+    converts = not _CONVERSION.isdisjoint(parameters)
+    if converts and (kind not in kinds or parameters.get("g") != "meta.k8s.io" or parameters.get("v") not in _META_VERSIONS):
         return None
-    if parameters.get("stream", "watch") != "watch":
+    if parameters.get("stream", "watch") not in ("", "watch") or parameters.get("sv", "v1") not in ("", "v1"):
         return None
     return Form(media, kind, parameters.get("v", "") if kind else "", parameters.get("pretty") == "1")
 
 
 def _wants_pretty(request: Request) -> bool:
     values = request.query.get("pretty")
-    if values is not None:
-        return values[0].lower() not in ("0", "false")
+    if values is not None and values[0]:
+        return values[0] in ("1", "t", "T", "true", "TRUE", "True")
     return request.headers.get("user-agent", "").startswith(("curl", "Wget", "Mozilla/5.0"))
 
 

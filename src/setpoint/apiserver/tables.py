@@ -51,7 +51,7 @@ def table(
     call: Call, records: Sequence[Record], revision: int, metadata: dict[str, Any] | None = None, *, headers: bool = True
 ) -> dict[str, Any]:
     """A Table of `records`; `headers` off leaves the columns out, as in a watch after the first event."""
-    layout, now, content = layout_of(call), call.clock.now(), _content(call)
+    layout, now, content = layout_of(call), call.clock.now(), content_of(call)
     if (order := layout.order) is not None:
         records = sorted(records, key=lambda record: order(call.store.codec.decode(record)))
     rows = [_row(call, layout, record, content, now) for record in records]
@@ -65,7 +65,7 @@ def table(
 
 def of_objects(call: Call, layout: Table, objects: Sequence[Object], metadata: dict[str, Any]) -> dict[str, Any]:
     """A Table of objects that are made and not stored (a Scale, the parts of the control plane)."""
-    now, content = call.clock.now(), _content(call)
+    now, content = call.clock.now(), content_of(call)
     rows = []
     for obj in objects:
         shown = {"Object": obj, "None": None}.get(content, partial.one(obj["metadata"], call.form.version))
@@ -75,7 +75,7 @@ def of_objects(call: Call, layout: Table, objects: Sequence[Object], metadata: d
     return {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": columns, "rows": rows}
 
 
-def _content(call: Call) -> str:
+def content_of(call: Call) -> str:
     """What rows hold of their objects; raises 400 for a word that says nothing."""
     content = call.request.parameter("includeObject") or "Metadata"
     if content not in ("Metadata", "Object", "None"):

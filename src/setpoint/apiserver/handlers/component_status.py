@@ -10,6 +10,7 @@ from setpoint.apiserver.call import Call
 from setpoint.apiserver.negotiation import accepted
 from setpoint.apiserver.request import Response
 
+_HEAD = {"kind": "ComponentStatus", "apiVersion": "v1"}
 _PARTS = ("scheduler", "controller-manager", "etcd-0")
 
 
@@ -18,22 +19,30 @@ async def handle(call: Call) -> Response:
     says itself how it is.
     """
     trouble = call.pipeline.health.checks("/readyz")["etcd"]()
-    call.form = accepted(call.request, ("Table",))
+    call.form = accepted(call.request, answers.OBJECT_FORMS)
     names: tuple[str, ...] = _PARTS
     if call.info.name:
         if call.info.name not in _PARTS:
             raise not_found("", "componentstatus", call.info.name)
         names = (call.info.name,)
+    parts = [_part(name, trouble) for name in names]
     if call.form.kind == "Table":
         from setpoint.apiserver import tables
 
-        return answers.value_answer(
-            call, tables.of_objects(call, tables.layout_of(call), [_part(name, trouble) for name in names], {})
-        )
+        return answers.value_answer(call, tables.of_objects(call, tables.layout_of(call), [_HEAD | part for part in parts], {}))
     if call.info.name:
-        return answers.value_answer(call, {"kind": "ComponentStatus", "apiVersion": "v1", **_part(call.info.name, trouble)})
-    items = [_part(name, trouble) for name in _PARTS]
-    return answers.value_answer(call, {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items})
+        return answers.made_answer(call, _HEAD | parts[0], answers.internal_type(call))
+    return _list(call, parts)
+
+
+def _list(call: Call, parts: list[dict[str, Any]]) -> Response:
+    if call.form.kind == "PartialObjectMetadata":
+        raise answers.is_list(call)
+    if call.form.kind:
+        from setpoint.apiserver import partial
+
+        return answers.value_answer(call, partial.many([part["metadata"] for part in parts], call.form.version, {}))
+    return answers.value_answer(call, {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": parts})
 
 
 def _part(name: str, trouble: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from setpoint.api.machinery.status import bad_request, expired, not_acceptable
+from setpoint.api.machinery.status import bad_request, expired
 from setpoint.apiserver import answers, continuation, versions
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import read
@@ -95,8 +95,7 @@ async def list_answer(call: Call, records: Sequence[Record], revision: int, meta
 
         return answers.value_answer(call, tables.table(call, records, revision, metadata))
     if form.kind == "PartialObjectMetadata":
-        kind = f"*{answers.internal_type(call)}List"
-        raise not_acceptable(f"you requested PartialObjectMetadata, but the requested object is a list ({kind})")
+        raise answers.is_list(call)
     if form.kind:
         from setpoint.apiserver import partial
 

@@ -33,7 +33,7 @@ async def self_subject(call: Call) -> Response:
     review = read_review(call)
     review["metadata"] = {"creationTimestamp": call.store.stamp()}
     review["status"] = {"userInfo": call.request.user.as_json()}
-    return answers.value_answer(call, review, 201)
+    return answers.made_answer(call, review, answers.internal_type(call), 201)
 
 
 async def self_access(call: Call) -> Response:
@@ -68,7 +68,7 @@ async def self_rules(call: Call) -> Response:
     }
     if rules.error:
         review["status"]["evaluationError"] = rules.error
-    return answers.value_answer(call, review, 201)
+    return answers.made_answer(call, review, answers.internal_type(call), 201)
 
 
 def _shown(rules: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def _shown(rules: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[di
 
 
 def read_review(call: Call) -> Object:
-    call.form = accepted(call.request)
+    call.form = accepted(call.request, answers.METADATA_FORMS)
     options = write_options(call.request, "CreateOptions")
     media = body_type(call.request)
     review, warnings = call.bodies.decode(call.request.body, media, call.resource, call.version, options.validation)
@@ -111,7 +111,7 @@ async def _answer(call: Call, review: Object, user: UserInfo, errors: list[Field
     if errors_met := "; ".join(filter(None, (decision.error, selected.complaint))):
         status["evaluationError"] = errors_met
     review["status"] = status
-    return answers.value_answer(call, review, 201)
+    return answers.made_answer(call, review, answers.internal_type(call), 201)
 
 
 def _asked(spec: Object, selected: Supposed) -> RequestInfo:

@@ -40,4 +40,4 @@ class TokenReviews:
             if text := str(reason):
                 status["error"] = text
         review["status"] = status
-        return answers.value_answer(call, review, 201)
+        return answers.made_answer(call, review, answers.internal_type(call), 201)

@@ -38,6 +38,10 @@ async def handle(call: Call) -> Response:
     if info.old_watch and info.name:
         scope = _of_one(call, options, scope)
     wanted = versions.parse(options.resource_version)
+    if call.form.kind == "Table":
+        from setpoint.apiserver import tables
+
+        tables.content_of(call)  # refuses a word that says nothing before the stream begins
     headers = {"Content-Type": "application/json"} if not call.form.kind else answers.headers(call.form)
     try:
         stream = await _open(call, options, scope, wanted)

@@ -137,7 +137,7 @@ async def _write(call: Call, options: WriteOptions, make: Any) -> Response:
 
 def _answer(call: Call, scale: Object) -> Response:
     if call.form.kind != "Table":
-        return answers.value_answer(call, scale)
+        return answers.made_answer(call, scale, f"autoscaling.{_KIND}")
     from setpoint.apiserver import tables
     from setpoint.registry.tables import TABLES
 

@@ -27,7 +27,7 @@ class Issuer(Protocol):
 
 
 async def handle(call: Call) -> Response:
-    call.form = accepted(call.request, answers.OBJECT_FORMS)
+    call.form = accepted(call.request, answers.METADATA_FORMS)
     options = write_options(call.request, "CreateOptions")
     media = body_type(call.request)
     request, warnings = call.bodies.decode_as(call.request.body, media, _DEFINITION, "TokenRequest", _VERSION, options.validation)
@@ -44,4 +44,5 @@ async def handle(call: Call) -> Response:
     issuer.check_name(request.get("metadata") or {}, call.info.namespace, call.info.name)
     account = call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
     await call.store.admission.validate(asked)
-    return answers.value_answer(call, await issuer.issue(account, request, dry_run=options.dry_run), 201)
+    issued = await issuer.issue(account, request, dry_run=options.dry_run)
+    return answers.made_answer(call, issued, "authentication.TokenRequest", 201)
