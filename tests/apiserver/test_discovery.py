@@ -9,6 +9,7 @@ from msgspec import structs
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.discovery import AGGREGATED, Discovery
 from setpoint.apiserver.request import Request
+from setpoint.registry.resource import CustomKind
 from setpoint.registry.table import GROUPS, RESOURCES
 
 
@@ -94,7 +95,8 @@ async def test_the_core_list_has_no_version_of_its_own(discovery: Discovery) -> 
 
 async def test_custom_kinds_are_listed_as_their_own_server_does() -> None:
     row = next(row for row in RESOURCES if row.plural == "deployments")
-    custom = structs.replace(row, group="demo.test", extra={"custom": True})
+    kind = CustomKind(lambda _: None, {}, None, lambda _: [], lambda obj, _: obj, lambda *_: None)
+    custom = structs.replace(row, group="demo.test", custom=kind)
     discovery = Discovery(lambda: [("demo.test", ("v1",))], lambda: [custom], lambda: "127.0.0.1:6443")
     document = orjson.loads((await ask(discovery, "/apis/demo.test/v1")).body)
     assert [entry["name"] for entry in document["resources"]] == ["deployments", "deployments/status", "deployments/scale"]

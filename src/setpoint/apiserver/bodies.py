@@ -12,7 +12,7 @@ from setpoint.api.machinery import decode, gojson
 from setpoint.api.machinery.schema.canonical import NOTHING, canonicalise
 from setpoint.api.machinery.status import StatusError, bad_request, invalid, invalid_object
 from setpoint.apiserver.generic_store.objects import Codec, api_version, ordered
-from setpoint.registry.resource import ServedResource
+from setpoint.registry.resource import CustomKind, ServedResource
 from setpoint.registry.strategy import Object, Strategy
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -43,9 +43,8 @@ class Bodies:
 
     def node(self, resource: ServedResource, version: str) -> Any:
         """The schema tree of a kind in a version; None where there is none."""
-        own = resource.extra.get("node")
-        if own is not None:
-            return own(version)
+        if resource.custom is not None:
+            return resource.custom.node(version)
         definition = resource.definitions.get(version)
         return self.definition(definition) if definition else None
 
@@ -62,13 +61,13 @@ class Bodies:
         self, body: bytes, media: str, resource: ServedResource, version: str, validation: str
     ) -> tuple[Object, list[str]]:
         """An object of the URL's kind and version, canonical; and warnings. Raises 400."""
-        if "schema_of" in resource.extra:
-            return self._decode_custom(body, media, resource, version, validation)
+        if resource.custom is not None:
+            return self._decode_custom(body, media, resource, resource.custom, version, validation)
         node = self.node(resource, version)
         return self._decode(body, media, node, resource.kind, api_version(resource, version), validation)
 
     def _decode_custom(
-        self, body: bytes, media: str, resource: ServedResource, version: str, validation: str
+        self, body: bytes, media: str, resource: ServedResource, custom: CustomKind, version: str, validation: str
     ) -> tuple[Object, list[str]]:
         """A custom object: free JSON but for its metadata, pruned by its schema. Raises 400."""
         claims = _claims(body, media)
@@ -80,26 +79,24 @@ class Bodies:
         _check_claimed_version(claims, api_version(resource, version))
         read = decode.WARN if validation == decode.STRICT else validation
         try:
-            obj, complaints = self._decode(
-                body, media, resource.extra["shallow"], resource.kind, api_version(resource, version), read
-            )
+            obj, complaints = self._decode(body, media, custom.shallow, resource.kind, api_version(resource, version), read)
         except StatusError as error:
             raise StatusError(
                 error.code, error.reason, _within_metadata(error.message), error.details, meta=error.meta
             ) from error
-        complaints = _in_order(complaints, self._pruned(obj, resource, version))
+        complaints = _in_order(complaints, self._pruned(obj, custom, version))
         if complaints and validation == decode.STRICT:
             text = f"strict decoding error: {', '.join(complaints)}"
             raise bad_request(f'{resource.kind} in version "{version}" cannot be handled as a {resource.kind}: {text}')
         return obj, complaints if validation != decode.IGNORE else []
 
     @staticmethod
-    def _pruned(obj: Object, resource: ServedResource, version: str) -> list[str]:
+    def _pruned(obj: Object, custom: CustomKind, version: str) -> list[str]:
         """Drop what a custom kind's schema does not know, then what embedded metadata may not have; the complaints about it."""
         from setpoint.api.machinery.schema.pruning import prune
 
-        paths = prune(obj, resource.extra["schema_of"](version))
-        return [f'unknown field "{path}"' for path in paths + resource.extra["settle_embedded"](obj)]
+        paths = prune(obj, custom.schemas[version])
+        return [f'unknown field "{path}"' for path in paths + custom.settle_embedded(obj)]
 
     def decode_as(
         self, body: bytes, media: str, definition: str, kind: str, wanted: str, validation: str
@@ -143,10 +140,11 @@ class Bodies:
 
         Repeated names are complained about where they are: in the patch.
         """
-        if "schema_of" in resource.extra:
+        custom = resource.custom
+        if custom is not None:
             _check_kind(patched, resource, version)
             _check_version(patched, resource, version)
-        text, node = orjson.dumps(patched), resource.extra.get("shallow") or self.node(resource, version)
+        text, node = orjson.dumps(patched), custom.shallow if custom is not None else self.node(resource, version)
         kind, wanted = resource.kind, api_version(resource, version)
         expected = decode.Expected(kind, wanted, self._is_known)
         repeated = _patch_complaints(patch) if validation != decode.IGNORE else []
@@ -156,11 +154,11 @@ class Bodies:
                 text, "application/json", node, validation=decode.WARN, expected=expected, empties=empties, repeats=False
             )
         except decode.DecodeError as error:
-            why = _within_metadata(str(error)) if "schema_of" in resource.extra else str(error)
+            why = _within_metadata(str(error)) if custom is not None else str(error)
             raise _invalid_result(patched, current, node, patch, why) from error
         complaints = repeated + decoded.warnings
-        if "schema_of" in resource.extra:
-            complaints = _in_order(complaints, self._pruned(decoded.obj, resource, version))
+        if custom is not None:
+            complaints = _in_order(complaints, self._pruned(decoded.obj, custom, version))
         if complaints and validation == decode.STRICT:
             raise _invalid_result(patched, current, node, patch, f"strict decoding error: {', '.join(complaints)}")
         obj = _complete(decoded.obj, kind, wanted)

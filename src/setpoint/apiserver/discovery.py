@@ -71,7 +71,7 @@ class Discovery:
     def _unknown_version(self, parts: Sequence[str]) -> bool:
         """Whether the group is there and the version is not; groups of custom kinds are answered for as paths nobody knows."""
         group = "" if parts[0] == "api" else parts[1]
-        if any(row.group == group and row.extra.get("custom") for row in self._resources()):
+        if any(row.group == group and row.custom for row in self._resources()):
             return False
         return any(name == group and parts[-1] not in versions for name, versions in self._groups())
 
@@ -203,11 +203,11 @@ def _plain(row: ServedResource) -> Iterable[dict[str, Any]]:
 
 def _verbs(row: ServedResource) -> list[str]:
     """By the alphabet; of custom kinds in the order in which their server has always written them."""
-    return [verb for verb in _CUSTOM_VERBS if verb in row.verbs] if row.extra.get("custom") else list(row.verbs)
+    return [verb for verb in _CUSTOM_VERBS if verb in row.verbs] if row.custom else list(row.verbs)
 
 
 def _subresources(row: ServedResource) -> list[Subresource]:
-    return sorted(row.subresources, key=lambda sub: sub.name, reverse=bool(row.extra.get("custom")))
+    return sorted(row.subresources, key=lambda sub: sub.name, reverse=bool(row.custom))
 
 
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")

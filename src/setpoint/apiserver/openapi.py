@@ -157,7 +157,7 @@ class OpenAPI:
                     verbs=resource.verbs,
                     definition=definition,
                     subresources=tuple(self._subresource(resource, version, each) for each in resource.subresources),
-                    schema=(resource.extra.get("schemas") or {}).get(version),
+                    schema=resource.custom.schemas[version] if resource.custom else None,
                     list_kind=resource.list_kind,
                 )
 

@@ -73,7 +73,7 @@ def _own(call: Call, obj: Object, old: Object | None, manager: str, strategy: St
     if node is None:
         obj["metadata"].pop("managedFields", None)
         return
-    convert = _unpruned(call) if call.resource.extra.get("custom") else _converter(call)
+    convert = _unpruned(call) if call.resource.custom else _converter(call)
     _track(call, obj, old, node, _write(call, manager, strategy, convert))
     if decode.holds_empty_list(call.request.body):
         call.store.canonical(obj)
@@ -111,8 +111,8 @@ def _converter(call: Call) -> Convert | None:
 
 def _unpruned(call: Call) -> Convert | None:
     """The same of a custom resource that is updated: conversions are not pruned here, and what does not fit then is an error."""
-    resource = call.resource
-    if len(resource.versions) == 1:
+    resource, custom = call.resource, call.resource.custom
+    if custom is None or len(resource.versions) == 1:
         return None
     versions = {api_version(resource, version): version for version in resource.versions}
 
@@ -120,7 +120,7 @@ def _unpruned(call: Call) -> Convert | None:
         if wanted not in versions:
             return None
         try:
-            converted = resource.extra["convert"](obj, wanted)
+            converted = custom.convert(obj, wanted)
         except StatusError as error:
             raise fields.Misfit(wanted) from error
         node = call.bodies.node(resource, versions[wanted])

@@ -255,13 +255,13 @@ class Pipeline:
         target = self.router.target(request, info)
         if target.served.deprecation:
             warnings.append(target.served.deprecation)
-        if target.served.resource.extra.get("custom"):
+        custom = target.served.resource.custom
+        if custom is not None:
             negotiation.check_known(request, stream=info.verb == "watch")
         call = Call(request, info, target.served, self, target.subresource, warnings=warnings)
         handler = self._handler(call)
-        around: Callable[[Handler], Handler] | None = target.served.resource.extra.get("around")
-        if around is not None:
-            handler = around(handler)
+        if custom is not None and custom.around is not None:
+            handler = custom.around(handler)
         if info.subresource in _CONNECTING:
             await connecting.admit(call)
         elif target.served.resource.virtual and info.verb == "create":
@@ -287,8 +287,8 @@ class Pipeline:
     def _handler(self, call: Call) -> Handler:
         resource, subresource = call.resource, call.subresource
         if subresource is not None:
-            kinds_own: Handler | None = resource.extra.get("handlers", {}).get(subresource.name)
-            if kinds_own is not None:
+            if resource.custom is not None and subresource.name in resource.custom.handlers:
+                kinds_own: Handler = resource.custom.handlers[subresource.name]
                 return kinds_own
             own = self._subresources.get(f"{resource.plural}/{subresource.name}") or self._subresources.get(subresource.name)
             if own is not None:

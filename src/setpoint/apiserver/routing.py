@@ -177,13 +177,13 @@ class Router:
     def add(self, resource: ServedResource, store: Any, versions: Sequence[str]) -> None:
         """Serve a resource in `versions`; replaces what was there."""
         subresources = {sub.name: sub for sub in resource.subresources}
-        deprecations = resource.extra.get("deprecations", {})
+        deprecations = resource.deprecations
         for version in versions:
             served = Served(resource, version, store, subresources, deprecations.get(version, ""))
             self._table[resource.group, version, resource.plural] = served
         if versions:
             self._groups.add(resource.group)
-            if resource.extra.get("custom"):
+            if resource.custom:
                 self._custom.add(resource.group)
 
     def remove(self, resource: ServedResource) -> None:
@@ -191,7 +191,7 @@ class Router:
         for version in resource.versions:
             self._table.pop((resource.group, version, resource.plural), None)
         self._groups = {group for group, _, _ in self._table}
-        self._custom = {group for (group, _, _), served in self._table.items() if served.resource.extra.get("custom")}
+        self._custom = {group for (group, _, _), served in self._table.items() if served.resource.custom}
 
     def served(self) -> Iterable[Served]:
         return self._table.values()
@@ -213,7 +213,7 @@ class Router:
         served = self._table.get((info.group, info.version, info.resource))
         if served is None or info.verb == _PROXY:
             raise Unknown if info.group in self._custom else not_served()
-        if served.resource.extra.get("custom"):
+        if served.resource.custom:
             _check_custom(served.resource, info)
         self._check_scope(served.resource, info)
         if info.subresource:
@@ -221,11 +221,11 @@ class Router:
         if info.name and not _OBJECT.intersection(served.resource.verbs):
             raise not_served()
         if not info.name and request.method in ("PUT", "PATCH"):
-            raise bad_request("name must be provided") if served.resource.extra.get("custom") else method_not_allowed()
+            raise bad_request("name must be provided") if served.resource.custom else method_not_allowed()
         if info.rest or info.verb not in served.resource.verbs or request.method == "HEAD":
             raise method_not_allowed()
         other_than_get = info.old_watch and request.method != "GET"
-        if ((info.verb == "create" and info.name) or other_than_get) and not served.resource.extra.get("custom"):
+        if ((info.verb == "create" and info.name) or other_than_get) and not served.resource.custom:
             raise method_not_allowed()
         if served.resource.namespaced and not info.namespace and info.verb in _NEED_NAMESPACE:
             raise method_not_allowed()
@@ -242,11 +242,11 @@ class Router:
     @staticmethod
     def _subresource(request: Request, served: Served, info: RequestInfo) -> Target:
         subresource = served.subresources.get(info.subresource)
-        if subresource is None and (resource := served.resource).extra.get("custom"):
+        if subresource is None and (resource := served.resource).custom:
             raise not_found(resource.group, resource.plural, info.name)
         if subresource is None or (info.rest and subresource.name != "proxy"):
             raise not_served()
-        if info.verb not in subresource.verbs and (resource := served.resource).extra.get("custom"):
+        if info.verb not in subresource.verbs and (resource := served.resource).custom:
             raise method_not_supported(resource.group, resource.plural, info.verb)
         if subresource.name == "proxy" and request.method in ("HEAD", "OPTIONS"):
             return Target(info, served, subresource)

@@ -49,7 +49,7 @@ def _matcher(options: ListOptions) -> Matcher:
 
 def check_fields(resource: ServedResource, options: ListOptions) -> None:
     """400 for a field selector on a field that the kind does not offer."""
-    special, custom = resource.strategy.selectable_fields, resource.extra.get("custom")
+    special, custom = resource.strategy.selectable_fields, resource.custom
     if special or custom:
         known = {*special, "metadata.name"} | ({"metadata.namespace"} if resource.namespaced else set())
         unknown = options.fields.unsupported(known)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from msgspec import Struct, field
 
-from setpoint.registry.strategy import Column, Object, Strategy
+from setpoint.registry.strategy import Column, Context, Object, Strategy
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -40,12 +40,42 @@ class Table(Struct, frozen=True):
     order: Callable[[Object], Any] | None = None
 
 
+#: `await begin(context, obj, old)` may set fields; it gives what undoes it unless the write succeeds (`await end(success=…)`), or
+#: nothing
+Begin = Callable[[Context, Object, Object | None], Awaitable[Callable[..., Awaitable[None]] | None]]
+
+
+class CustomKind(Struct, frozen=True):
+    """What serves a custom kind, seen from one of its versions, where built-in kinds have the server's own.
+
+    By version: `node` gives its tree, `schemas` its structural schema. `shallow` is the tree by which bodies are read: metadata
+    as every kind has it, the rest as it comes; `settle_embedded` then gives the metadata of embedded resources its form, and the
+    paths of what was dropped. `convert` is as in ServedResource, and raises where a webhook must be asked first.
+    `codec(resource, canonical)` makes the codec; where a webhook converts, `store(store, codec)` makes the store that waits for
+    it, and `around(handler)` calls a handler again once it was asked. `handlers` answer its subresources. Watches begin at the
+    revision `since` at the earliest, and are found in `watches` while they run.
+    """
+
+    node: Callable[[str], Any]
+    schemas: Mapping[str, Mapping[str, Any]]
+    shallow: Any
+    settle_embedded: Callable[[Object], list[str]]
+    convert: Callable[[Object, str], Object]
+    codec: Callable[..., Any]
+    store: Callable[..., Any] | None = None
+    around: Callable[[Any], Any] | None = None
+    handlers: Mapping[str, Any] = field(default_factory=dict)
+    since: int = 0
+    watches: set[Any] = field(default_factory=set)
+
+
 class ServedResource(Struct, frozen=True):
     """One resource. `versions` are the served ones, newest preference first; the first is also the stored one unless `storage`
     says else.
 
     `definitions` maps each version to the name of its schema definition (`io.k8s.api.apps.v1.Deployment`).
-    `virtual` resources (reviews, bindings) are never stored: they have handlers of their own.
+    `virtual` resources (reviews, bindings) are never stored: they have handlers of their own. Objects vanish `ttl` seconds after
+    their last write, if it is not 0. `deprecations` says, by version, what answers warn of.
     """
 
     group: str
@@ -64,7 +94,14 @@ class ServedResource(Struct, frozen=True):
     storage: str = ""
     virtual: bool = False
     list_kind: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    ttl: float = 0
+    deprecations: Mapping[str, str] = field(default_factory=dict)
+    #: what a kind takes for its objects beside storing them, and gives back after a deletion
+    begin_create: Begin | None = None
+    begin_update: Begin | None = None
+    after_delete: Callable[[Context, Object], Awaitable[None]] | None = None
+    #: set for custom kinds alone
+    custom: CustomKind | None = None
     #: turns an object into another of its API versions (`convert(obj, "autoscaling/v1")`), where a kind has several; returns a
     #: new object, may share parts. Strategies see objects of the storage version only; `defaults` fills in a version's own
     #: defaults before that (by version).

@@ -159,7 +159,7 @@ async def _brought(own: Served, obj: Object) -> Object:
     if convert is not None:
         converted: Object = await convert(obj, codec.stored_version)
         return converted
-    stored: Object = codec.stored(obj, own.version) if own.resource.extra.get("custom") else obj
+    stored: Object = codec.stored(obj, own.version) if own.resource.custom else obj
     return stored
 
 

@@ -105,7 +105,7 @@ class Cleanup:
         by_webhook = (spec.get("conversion") or {}).get("strategy") == "Webhook"
         for version in ranked[:1] if by_webhook else ranked:
             served = self._pipeline.router.find(spec["group"], version["name"], spec["names"]["plural"])
-            if served is not None and served.resource.extra.get("custom"):
+            if served is not None and served.resource.custom:
                 return str(version["name"])
         return None
 

@@ -26,7 +26,7 @@ from setpoint.apiserver.custom_resources.validation import Validator
 from setpoint.apiserver.custom_resources.webhook_codec import WebhookCodec
 from setpoint.apiserver.webhooks.client import WebhookClient
 from setpoint.registry.apiextensions.conditions import is_true
-from setpoint.registry.resource import ServedResource, Subresource
+from setpoint.registry.resource import CustomKind, ServedResource, Subresource
 from setpoint.registry.strategy import Context, Object
 
 Definition = Mapping[str, Any]
@@ -120,7 +120,9 @@ class Kind:
             table=columns.table_of(version.get("additionalPrinterColumns")),
             storage=name,
             list_kind=given.get("listKind") or f"{given['kind']}List",
-            extra=self._extra(version, validator),
+            deprecations={name: self._deprecation(version)},
+            begin_create=self._refuse if self.terminating else None,
+            custom=self._custom(version, validator),
         )
 
     async def _refuse(self, context: Context, _obj: Object, _old: Object | None) -> None:
@@ -128,29 +130,25 @@ class Kind:
         why = "create not allowed while custom resource definition is terminating"
         raise forbidden_object(self.group, self.names["plural"], context.name, why)
 
-    def _reading(self) -> Mapping[str, Any]:
-        """What pipeline and stores read and write by."""
+    def _codec(self, resource: ServedResource, _canonical: object) -> codec.CustomCodec:
+        return codec.CustomCodec(resource, self) if self.converter is None else WebhookCodec(resource, self, self.converter)
+
+    def _around(self, handler: Handle) -> Handle:
+        """The handler, called anew whenever a webhook has converted what it asked for; only the last call's warnings count."""
         converter = self.converter
         if converter is None:
-            return {"codec": lambda resource, _canonical: codec.CustomCodec(resource, self)}
+            return handler
 
-        def around(handler: Handle) -> Handle:
-            async def handle(call: Any) -> Any:
-                held = len(call.warnings)
+        async def handle(call: Any) -> Any:
+            held = len(call.warnings)
 
-                async def once() -> Any:
-                    del call.warnings[held:]
-                    return await handler(call)
+            async def once() -> Any:
+                del call.warnings[held:]
+                return await handler(call)
 
-                return await in_rounds(converter, once)
+            return await in_rounds(converter, once)
 
-            return handle
-
-        return {
-            "codec": lambda resource, _canonical: WebhookCodec(resource, self, converter),
-            "store": ConvertingStore,
-            "around": around,
-        }
+        return handle
 
     def _deprecation(self, version: Mapping[str, Any]) -> str:
         """What answers about a version warn of: its own words, or the newest version to use instead."""
@@ -167,26 +165,22 @@ class Kind:
         ]
         return f"{text}; use {self.group}/{min(better, key=priority)} {kind}" if better else text
 
-    def _extra(self, version: Mapping[str, Any], validator: Validator) -> Mapping[str, Any]:
-        parts = version.get("subresources") or {}
-        extra: dict[str, Any] = {
-            "custom": True,
-            "watches": self._watches,
-            "since": self._since,
-            **self._reading(),
-            "node": self.node,
-            "shallow": self.shallow,
-            "convert": self.convert,
-            "settle_embedded": validator.settle_embedded,
-            "schema_of": lambda name: self.schemas[f"{self.group}/{name}"],
-            "schemas": {each["name"]: self.schemas[f"{self.group}/{each['name']}"] for each in self.versions},
-            "deprecations": {version["name"]: self._deprecation(version)},
-        }
-        if self.terminating:
-            extra["begin_create"] = self._refuse
-        if parts.get("scale"):
-            extra["handlers"] = {"scale": scale.Scaling(parts["scale"]).handle}
-        return extra
+    def _custom(self, version: Mapping[str, Any], validator: Validator) -> CustomKind:
+        by_webhook = self.converter is not None
+        scaling = (version.get("subresources") or {}).get("scale")
+        return CustomKind(
+            node=self.node,
+            schemas={each["name"]: self.schemas[f"{self.group}/{each['name']}"] for each in self.versions},
+            shallow=self.shallow,
+            settle_embedded=validator.settle_embedded,
+            convert=self.convert,
+            codec=self._codec,
+            store=ConvertingStore if by_webhook else None,
+            around=self._around if by_webhook else None,
+            handlers={"scale": scale.Scaling(scaling).handle} if scaling else {},
+            since=self._since,
+            watches=self._watches,
+        )
 
 
 def _converter(conversion: Mapping[str, Any], client: WebhookClient) -> Converter | None:

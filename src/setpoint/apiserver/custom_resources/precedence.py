@@ -26,5 +26,5 @@ def holds(stores: Iterable[GenericStore], collection: str) -> bool:
 
 def _own(stores: Iterable[GenericStore]) -> Iterator[ServedResource]:
     for store in stores:
-        if not store.resource.extra.get("custom"):
+        if not store.resource.custom:
             yield store.resource

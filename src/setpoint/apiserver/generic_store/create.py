@@ -11,6 +11,7 @@ from setpoint.api.machinery.status import FieldError, StatusError
 from setpoint.apiserver.generic_store.objects import select
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
 from setpoint.registry import metadata
+from setpoint.registry.resource import Begin
 from setpoint.registry.strategy import Context, Object
 from setpoint.storage import protocol
 from setpoint.storage.protocol import Record
@@ -71,14 +72,14 @@ async def _create(
         meta["generation"] = 1
     strategy.prepare_for_create(context, obj)
     if errors := _validate(store, context, obj):
-        await try_begin(store, "begin_create", context, obj, None)
+        await try_begin(store.resource.begin_create, context, obj, None)
         raise store.invalid(meta.get("name", ""), errors)
     if permit is not None:
         await permit()
     await store.admission.validate(request)
     context.warnings += strategy.warnings_on_create(context, obj)
     store.finish(obj, strategy)
-    release = await begin(store, "begin_create", context, obj, None)
+    release = await begin(store.resource.begin_create, context, obj, None)
     try:
         record = await _write(store, context, obj)
     except protocol.Uncertain:  # it may have been written, and then needs what it took; so it does after a cancellation
@@ -106,7 +107,7 @@ async def _write(store: GenericStore, context: Context, obj: Object) -> Record:
             raise await _exists(store, key, obj["metadata"])
         return imagined(store, key, obj)
     try:
-        return await store.store.create(key, store.codec.encoder(store.strategy, obj), ttl=store.resource.extra.get("ttl", 0))
+        return await store.store.create(key, store.codec.encoder(store.strategy, obj), ttl=store.resource.ttl)
     except protocol.Exists:
         raise await _exists(store, key, obj["metadata"]) from None
 
@@ -135,20 +136,16 @@ def imagined(store: GenericStore, key: str, obj: Object, revision: int = 0) -> R
 Release = Callable[..., Awaitable[None]]
 
 
-async def begin(store: GenericStore, hook: str, context: Context, obj: Object, old: Object | None) -> Release:
-    """Call a kind's allocation (`extra["begin_create"]`, `extra["begin_update"]`): it may set fields and gives what ends it.
-
-    The hook is `async hook(context, obj, old) -> end | None`, and `end` is `async end(*, success)`.
-    """
-    start = store.resource.extra.get(hook)
+async def begin(start: Begin | None, context: Context, obj: Object, old: Object | None) -> Release:
+    """Call a kind's allocation, if it has one: it may set fields. What is returned ends it: `await end(success=…)`."""
     end = await start(context, obj, old) if start is not None and not context.subresource else None
     return end or _nothing
 
 
-async def try_begin(store: GenericStore, hook: str, context: Context, obj: Object, old: Object | None) -> None:
+async def try_begin(start: Begin | None, context: Context, obj: Object, old: Object | None) -> None:
     """What an allocation refuses is all that is told of an invalid object: Kubernetes allocates before it validates."""
-    if hook in store.resource.extra:
-        release = await begin(store, hook, structs.replace(context, dry_run=True), obj, old)
+    if start is not None:
+        release = await begin(start, structs.replace(context, dry_run=True), obj, old)
         await release(success=False)
 
 

@@ -215,9 +215,8 @@ async def remove(store: GenericStore, context: Context, current: Record, obj: Ob
         return Outcome(creating.imagined(store, current.key, obj, current.revision), deleted=True)
     event: Event = await store.store.delete(current.key, expect=current.revision)
     obj["metadata"]["resourceVersion"] = str(event.revision)
-    released = store.resource.extra.get("after_delete")
-    if released is not None:
-        await released(context, obj)
+    if store.resource.after_delete is not None:
+        await store.resource.after_delete(context, obj)
     return Outcome(Record(current.key, orjson.dumps(obj), event.revision, current.created), deleted=True)
 
 

@@ -66,16 +66,15 @@ class GenericStore:
         self.resource = resource
         self.strategy = resource.strategy
         self._plain = _is_plain(resource.strategy)
-        make: Callable[..., Codec] = resource.extra.get("codec", Codec)
-        self.codec = make(resource, canonical)
-        wrap = resource.extra.get("store")  # what its codec must wait for
-        self.store: Store = store if wrap is None else wrap(store, self.codec)
+        custom = resource.custom
+        self.codec: Codec = Codec(resource, canonical) if custom is None else custom.codec(resource, canonical)
+        self.store: Store = store if custom is None or custom.store is None else custom.store(store, self.codec)
         self.clock = clock
         self.admission = admission
         self.given_canonical = canonical
         self._error_group = resource.stored_api_version.rpartition("/")[0] if resource.stored_api_version else resource.group
         #: whether finalizers must be known words or qualified names, which the apiservers of other scope do not ask for
-        self.checks_finalizer_words = not resource.extra.get("custom") and resource.group not in _OTHER_SERVERS
+        self.checks_finalizer_words = not resource.custom and resource.group not in _OTHER_SERVERS
         #: what the specs of new objects that are in stored form as they come stand for
         self._in_stored_form: set[bytes] = set()
         self._second = 0

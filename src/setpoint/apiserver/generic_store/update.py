@@ -137,7 +137,7 @@ async def _finish(
         meta["generation"] = (generation or 0) + 1
     metadata.keep_on_update(meta, old_meta)
     if errors := _validate(store, strategy, context, obj, old):
-        await creating.try_begin(store, "begin_update", context, obj, old)
+        await creating.try_begin(store.resource.begin_update, context, obj, old)
         raise store.invalid(change.name, errors)
     await store.admission.validate(request)
     warnings += strategy.warnings_on_update(context, obj, old)
@@ -229,13 +229,13 @@ def same(obj: Object, old: Object) -> bool:
 
 
 async def _write(store: GenericStore, context: Context, obj: Object, old: Object, current: Record) -> Record:
-    release = await creating.begin(store, "begin_update", context, obj, old)
+    release = await creating.begin(store.resource.begin_update, context, obj, old)
     if context.dry_run:
         await release(success=False)
         return creating.imagined(store, current.key, obj, current.revision)
     try:
         record = await store.store.update(
-            current.key, store.codec.encoder(store.strategy, obj), expect=current.revision, ttl=store.resource.extra.get("ttl", 0)
+            current.key, store.codec.encoder(store.strategy, obj), expect=current.revision, ttl=store.resource.ttl
         )
     except protocol.Uncertain:  # it may have been written, and then needs what it took; so it does after a cancellation
         raise

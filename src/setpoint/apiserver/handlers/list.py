@@ -112,10 +112,10 @@ async def pieces(call: Call, records: Sequence[Record], metadata: dict[str, Any]
     """The JSON of a list, made from the records' bytes; leaves the loop to others between two pieces."""
     resource, codec, version = call.resource, call.store.codec, call.version
     kind = resource.list_kind or f"{resource.kind}List"
-    if resource.extra.get("custom"):  # written from free JSON, which leaves nothing out
+    if resource.custom:  # written from free JSON, which leaves nothing out
         metadata = {"continue": "", **metadata}
     top = orjson.dumps({"kind": kind, "apiVersion": api_version(resource, version), "metadata": metadata})
-    custom = resource.extra.get("custom")
+    custom = resource.custom
     yield top[:-1] + b',"items":['
     comma = b""
     for some in _slices(records):

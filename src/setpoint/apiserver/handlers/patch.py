@@ -72,7 +72,7 @@ async def handle(call: Call) -> Response:
 def patch_type(call: Call) -> str:
     """The Content-Type, which must be one that this resource takes. Raises 415."""
     media = call.request.header("content-type").partition(";")[0].strip().lower()
-    if not call.resource.extra.get("custom"):
+    if not call.resource.custom:
         if media not in _BUILT_IN:
             raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     elif media not in _CUSTOM:

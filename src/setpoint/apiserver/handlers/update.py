@@ -90,7 +90,7 @@ def check_uid(call: Call, given: Any, present: str) -> None:
     if given and given != present:
         info, resource = call.info, call.resource
         place = f"{info.namespace}/{info.name}" if resource.namespaced else info.name
-        group = f"{resource.group}/" if resource.extra.get("custom") else ""
+        group = f"{resource.group}/" if resource.custom else ""
         raise call.store.conflict(
             info.name,
             f"StorageError: invalid object, Code: 4, Key: /registry/{group}{resource.plural}/{place}, ResourceVersion: 0, "

@@ -95,7 +95,7 @@ async def _open(call: Call, options: ListOptions, scope: Scope, wanted: int) -> 
     store, lines = call.store.store, Lines(call)
     state = options.initial_events if options.initial_events is not None else wanted == 0
     initial: Sequence[Record] = ()
-    since: int = call.resource.extra.get("since", 0)
+    since = call.resource.custom.since if call.resource.custom else 0
     if not state and 0 < wanted < since:  # Kubernetes' watch cache of a custom kind begins with its definition
         raise Compacted(since)
     if state:
@@ -116,7 +116,7 @@ def _only(call: Call, options: ListOptions) -> Only | None:
 
     Not for custom kinds: their selectable fields change while watches run.
     """
-    if options.fields.everything or call.resource.extra.get("custom"):
+    if options.fields.everything or call.resource.custom:
         return None
     for field in (*call.resource.strategy.selectable_fields, "metadata.name"):
         value = options.fields.exact(field)
@@ -136,7 +136,7 @@ async def _run(
 ) -> AsyncGenerator[bytes, None]:
     timeout = options.timeout or _MIN_TIMEOUT * (1.0 + random.random())  # noqa: S311 - spreads re-lists, no secret
     pace = _Pace(call, timeout, bookmarks=options.bookmarks)
-    watches: set[_Pace] = call.resource.extra.get("watches", set())
+    watches: set[_Pace] = call.resource.custom.watches if call.resource.custom else set()
     watches.add(pace)
     try:
         if watch is None:

@@ -64,7 +64,7 @@ class ServiceAllocator:
     def hook_into(self, resources: Iterable[ServedResource]) -> tuple[ServedResource, ...]:
         """The same table with these hooks in the row of Services."""
         hooks = {"begin_create": self.begin_create, "begin_update": self.begin_update, "after_delete": self.after_delete}
-        return tuple(replace(row, extra={**row.extra, **hooks}) if row.group_resource == "services" else row for row in resources)
+        return tuple(replace(row, **hooks) if row.group_resource == "services" else row for row in resources)
 
     async def begin_create(self, context: Context, obj: Object, old: Object | None) -> End:
         """Allocate what a new Service needs; what is returned gives it back unless the write succeeds."""

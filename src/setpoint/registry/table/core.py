@@ -49,7 +49,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         verbs=("get", "list"),
         short_names=("cs",),
         virtual=True,
-        extra={"deprecations": {"v1": "v1 ComponentStatus is deprecated in v1.19+"}},
+        deprecations={"v1": "v1 ComponentStatus is deprecated in v1.19+"},
     ),
     ServedResource(
         group="",
@@ -72,7 +72,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         strategy=EndpointsStrategy(),
         definitions=definitions("core", "Endpoints"),
         short_names=("ep",),
-        extra={"deprecations": {"v1": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}},
+        deprecations={"v1": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"},
     ),
     ServedResource(
         group="",
@@ -84,7 +84,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         strategy=EventStrategy(),
         definitions=definitions("core", "Event"),
         short_names=("ev",),
-        extra={"ttl": TTL},
+        ttl=TTL,
     ),
     ServedResource(
         group="",

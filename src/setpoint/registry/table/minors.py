@@ -107,7 +107,7 @@ def _row(row: ServedResource, small: int) -> ServedResource | None:
     if not versions:
         return None
     if name == "endpoints" and small < _ENDPOINTS:
-        return structs.replace(row, extra={})
+        return structs.replace(row, deprecations={})
     kept = tuple(sub for sub in row.subresources if small >= _SINCE.get(f"{row.plural}/{sub.name}", 0))
     if not older and kept == row.subresources:
         return row
@@ -118,7 +118,7 @@ def _row(row: ServedResource, small: int) -> ServedResource | None:
         definitions=named,
         subresources=kept,
         storage=stored,
-        extra={**row.extra, "deprecations": {version: _deprecation(row, version, small) for version in older}},
+        deprecations={version: _deprecation(row, version, small) for version in older},
         convert=_CONVERT.get(name, row.convert),
     )
 
