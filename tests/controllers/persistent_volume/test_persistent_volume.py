@@ -4,6 +4,10 @@ from typing import Any
 
 import pytest
 
+from setpoint.api.types.base import convert
+from setpoint.api.types.core_v1 import PersistentVolume
+from setpoint.controllers.persistent_volume.volumes import Observed, diff
+
 BINDER = "persistentvolume-binder-controller"
 PROTECTION = ("persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller")
 VOLUMES, CLAIMS = "/api/v1/persistentvolumes", "/api/v1/namespaces/ns/persistentvolumeclaims"
@@ -112,6 +116,26 @@ async def test_reclaiming_by_deletion(storage: Any) -> None:
         "Failed",
         "host_path deleter only supports /tmp/.+ but received provided /data",
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "maker", "lacking"),
+    [
+        ({"csi": {"driver": "x", "volumeHandle": "h"}}, "", "no volume plugin matched"),
+        ({"local": {"path": "/mnt"}}, "", "no volume plugin matched"),
+        ({"nfs": {"server": "s", "path": "/"}}, "", "no deletable volume plugin matched"),
+        ({"csi": {"driver": "x", "volumeHandle": "h"}}, "x", None),
+    ],
+)
+def test_volumes_that_nobody_here_can_delete(source: dict[str, Any], maker: str, lacking: str | None) -> None:
+    body = {
+        "metadata": {"name": "v", "annotations": {"pv.kubernetes.io/provisioned-by": maker} if maker else {}},
+        "spec": {"persistentVolumeReclaimPolicy": "Delete", "claimRef": {"uid": "u"}, **source},
+        "status": {"phase": "Released"},
+    }
+    plan = diff(Observed(convert(body, PersistentVolume), None))
+    text = lacking and f'error getting deleter volume plugin for volume "v": {lacking}'
+    assert (plan and plan.message) == text
 
 
 async def test_a_volume_of_a_provisioner_of_others_is_left_to_it(storage: Any) -> None:

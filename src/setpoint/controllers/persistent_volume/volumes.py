@@ -67,18 +67,20 @@ def _released(volume: PersistentVolume) -> Plan | None:
         return _failed(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!")
     if policy != "Delete" or volume.metadata.deletion_timestamp:
         return None
-    if volume.spec.csi is not None or _of_others(volume) or volume.status.phase == "Failed":
+    if _of_others(volume) or volume.status.phase == "Failed":
         return None  # its provisioner deletes it; what failed once is tried again when it changes
     path = volume.spec.host_path.path if volume.spec.host_path is not None else ""
     if path and _DELETABLE.match(path):
         return Plan(volume, volume.status.phase, delete=True)
-    name = volume.metadata.name
-    why = (
-        f"host_path deleter only supports /tmp/.+ but received provided {path}"
-        if path
-        else f'error getting deleter volume plugin for volume "{name}": no deletable volume plugin matched'
-    )
-    return _failed(volume, "VolumeFailedDelete", why)
+    return _failed(volume, "VolumeFailedDelete", _why_not_deleted(volume, path))
+
+
+def _why_not_deleted(volume: PersistentVolume, path: str) -> str:
+    """Kubernetes has plugins for host paths and NFS, and the latter does not delete; drivers (CSI) delete what they have made."""
+    if path:
+        return f"host_path deleter only supports /tmp/.+ but received provided {path}"
+    lacking = "no deletable volume plugin matched" if volume.spec.nfs is not None else "no volume plugin matched"
+    return f'error getting deleter volume plugin for volume "{volume.metadata.name}": {lacking}'
 
 
 def _failed(volume: PersistentVolume, reason: str, why: str) -> Plan | None:
