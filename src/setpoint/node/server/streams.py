@@ -23,6 +23,7 @@ from setpoint.node.server.lookup import container_of, flag, pod_of
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _DRAIN = 0.5  # seconds without a word, after which what still holds an ended process's pipes open is its children, not output
+_LATE = 0.5  # seconds in which a container that ends silently was attached to too late
 _CHANNELS = {"stdout": STDOUT, "stderr": STDERR}
 
 
@@ -46,14 +47,14 @@ async def attach(request: web.Request) -> web.StreamResponse:
     track = container_of(request, worker)
     spec = _spec(request)
     meta = worker.core.pod.metadata
+    gone = f"unable to upgrade connection: container {track.name} not found in pod {meta.name}_{meta.namespace}"
     try:
         if not track.running:
             raise NotRunning(track.name)
         session = await request.app[AGENT].runtime.attach(worker.uid, track.id, spec)
     except NotRunning:
-        where = f"{meta.name}_{meta.namespace}"
-        return await _refuse(request, f"unable to upgrade connection: container {track.name} not found in pod {where}")
-    return await _serve(request, session, spec)
+        return await _refuse(request, gone)
+    return await _serve(request, session, spec, late=gone)
 
 
 def _spec(request: web.Request) -> ExecSpec:
@@ -72,7 +73,8 @@ async def _open(request: web.Request) -> web.WebSocketResponse:
     return socket
 
 
-async def _serve(request: web.Request, session: Session, spec: ExecSpec) -> web.StreamResponse:
+async def _serve(request: web.Request, session: Session, spec: ExecSpec, late: str = "") -> web.StreamResponse:
+    """`late` is what to say where nothing was heard because the end came at once: kubectl shows the log then."""
     try:
         socket = await _open(request)
     except BaseException:
@@ -81,7 +83,12 @@ async def _serve(request: web.Request, session: Session, spec: ExecSpec) -> web.
     clock = request.app[AGENT].clock
     async with Tasks("exec") as tasks:
         try:
-            await _converse(tasks, socket, session, spec, clock)
+            began = clock.monotonic()
+            output = _Output(socket, session, spec)
+            code = await _converse(tasks, socket, session, output, clock)
+            too_late = late and not output.frames and clock.monotonic() - began < _LATE
+            if code is not None:
+                await _end(socket, _internal(late) if too_late else _status(code))
         finally:
             await session.close()
             await socket.close()
@@ -89,19 +96,23 @@ async def _serve(request: web.Request, session: Session, spec: ExecSpec) -> web.
     return socket
 
 
-async def _converse(tasks: Tasks, socket: web.WebSocketResponse, session: Session, spec: ExecSpec, clock: Clock) -> None:
-    """Pass everything both ways until the process ends or the client goes; the process's Status is the last word."""
-    output = _Output(socket, session, spec)
-    incoming = tasks.start("input", _input(socket, session, spec))
+async def _converse(tasks: Tasks, socket: web.WebSocketResponse, session: Session, output: _Output, clock: Clock) -> int | None:
+    """Pass everything both ways until the process ends (its exit code) or the client goes (None)."""
+    incoming = tasks.start("input", _input(socket, session, output.spec))
     tasks.start("output", output.run())
     code = tasks.start("wait", session.wait())
     await asyncio.wait({code, incoming}, return_when=asyncio.FIRST_COMPLETED)
     if not code.done():
-        return  # nobody listens any more
+        return None  # nobody listens any more
     while await output.goes_on(clock) and not incoming.done():
         pass
+    return code.result()
+
+
+async def _end(socket: web.WebSocketResponse, status: dict[str, Any]) -> None:
+    """The Status is the last word."""
     with contextlib.suppress(ConnectionError):
-        await socket.send_bytes(bytes([ERROR]) + orjson.dumps(_status(code.result())))
+        await socket.send_bytes(bytes([ERROR]) + orjson.dumps(status))
 
 
 class _Output:
@@ -110,9 +121,10 @@ class _Output:
     def __init__(self, socket: web.WebSocketResponse, session: Session, spec: ExecSpec) -> None:
         self._socket = socket
         self._session = session
+        self.spec = spec
+        self.frames = 0
         self._wanted = {name for name, wanted in (("stdout", spec.stdout), ("stderr", spec.stderr)) if wanted}
         self._ended = asyncio.Event()
-        self._frames = 0
         self._sending = False
 
     async def run(self) -> None:
@@ -126,15 +138,15 @@ class _Output:
         self._ended.set()
 
     async def _send(self, frame: bytes) -> None:
-        self._frames += 1
+        self.frames += 1
         self._sending = True
         await self._socket.send_bytes(frame)
         self._sending = False
 
     async def goes_on(self, clock: Clock) -> bool:
         """Wait a moment for the end: whether there was more, or the client is slow to take what there is."""
-        before = self._frames
-        return not await clock.wait(self._ended, _DRAIN) and (self._sending or self._frames > before)
+        before = self.frames
+        return not await clock.wait(self._ended, _DRAIN) and (self._sending or self.frames > before)
 
 
 async def _input(socket: web.WebSocketResponse, session: Session, spec: ExecSpec) -> None:
@@ -164,7 +176,13 @@ async def _refuse(request: web.Request, message: str) -> web.StreamResponse:
     A refusal of the upgrade itself would make kubectl try SPDY instead.
     """
     socket = await _open(request)
-    status = {
+    await _end(socket, _internal(message))
+    await socket.close()
+    return socket
+
+
+def _internal(message: str) -> dict[str, Any]:
+    return {
         "metadata": {},
         "status": "Failure",
         "message": f"Internal error occurred: {message}",
@@ -172,9 +190,6 @@ async def _refuse(request: web.Request, message: str) -> web.StreamResponse:
         "details": {"causes": [{"message": message}]},
         "code": 500,
     }
-    await socket.send_bytes(bytes([ERROR]) + orjson.dumps(status))
-    await socket.close()
-    return socket
 
 
 def _status(code: int) -> dict[str, Any]:
