@@ -73,7 +73,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     reader = StoreReader(store)
     authorization = Authorization(store, clock, authorizers)
     webhooks = AdmissionWebhooks(reader, configured.webhook_users)
-    policies = AdmissionPolicies(reader, authorization.door)
+    policies = AdmissionPolicies(reader, authorization.authorizer)
     admission = default_chain(
         reader,
         clock,
@@ -83,9 +83,9 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         disabled=disabled_plugins,
         last=(authorization.escalation, policies.rights, DeviceAdmin(reader)),
         plugins={
-            "NodeRestriction": NodeRestriction(reader, authorization.door),
+            "NodeRestriction": NodeRestriction(reader, authorization.authorizer),
             "PodSecurity": PodSecurity(reader, configured.pod_security),
-            **signer_steps(authorization.door),
+            **signer_steps(authorization.authorizer),
             **webhooks.plugins,
             **policies.plugins,
         },
@@ -96,7 +96,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         clock,
         schemas=trees.load(minor) if minor == minors.DEFAULT else trees.Stored(minor),
         admission=admission,
-        authorizer=authorization.door,
+        authorizer=authorization.authorizer,
         issuer=TokenRequests(tokens, Objects(store), clock) if tokens is not None else None,
         minor=minor,
     )

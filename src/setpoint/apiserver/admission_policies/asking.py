@@ -62,11 +62,11 @@ class Answers:
         return found
 
     async def _ask(self, question: Question) -> Verdict:
-        door: Any = self._subject.pipeline.authorizer
-        if door is None:
+        authorizer: Any = self._subject.pipeline.authorizer
+        if authorizer is None:
             return Verdict(allowed=True)
         try:
-            decision = await door.decide(_user(question, self._subject.request.context.user), _info(question))
+            decision = await authorizer.decide(_user(question, self._subject.request.context.user), _info(question))
         except StatusError as error:
             return Verdict(allowed=False, error=error.message)
         return Verdict(allowed=bool(decision.allowed), reason=decision.reason, error=decision.error)

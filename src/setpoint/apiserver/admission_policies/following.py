@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from setpoint.apiserver.admission_policies.rights import ParamRights
 from setpoint.apiserver.admission_policies.step import MutatingPolicies, PolicyStep, ValidatingPolicies
-from setpoint.apiserver.authorization.decision import Door
+from setpoint.apiserver.authorization.decision import UnionAuthorizer
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.registry.admission.chain import Chain, Step
 from setpoint.registry.admission.matching import GROUP
@@ -45,7 +45,7 @@ class Policies:
 class AdmissionPolicies:
     """Both steps. `plugins` are for the chain, and `rights` for its end, `followers` for the pipeline that has that chain."""
 
-    def __init__(self, reader: Reader, authorizer: Door) -> None:
+    def __init__(self, reader: Reader, authorizer: UnionAuthorizer) -> None:
         self.rights = ParamRights(reader, authorizer)
         self._validating = ValidatingPolicies(reader)
         self._mutating = MutatingPolicies(reader)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError, forbidden, invalid_object
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.authorization.decision import Door
+from setpoint.apiserver.authorization.decision import UnionAuthorizer
 from setpoint.apiserver.authorization.union import MASTERS
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.registry.admission.chain import BaseStep
@@ -44,7 +44,7 @@ class ParamRights(BaseStep):
 
     pipeline: Pipeline
 
-    def __init__(self, reader: Reader, authorizer: Door) -> None:
+    def __init__(self, reader: Reader, authorizer: UnionAuthorizer) -> None:
         self._reader = reader
         self._authorizer = authorizer
 

@@ -1,7 +1,7 @@
 """May they? Authorisers are asked in order: the system's own masters, nodes, roles, and what the operator configured.
 
-Each allows, denies, or has no opinion; what nobody allows is refused. The door is `union.Union`, which the pipeline asks for
-every request, and reviews, impersonation and policies for what they need to know. Source: apiserver `authorization`.
+Each allows, denies, or has no opinion; what nobody allows is refused. `union.Union` asks them in turn: for every request of the
+pipeline, and for what reviews, impersonation and policies need to know. Source: apiserver `authorization`.
 """
 
 from setpoint.apiserver.authorization.attributes import denied

@@ -20,7 +20,7 @@ DEFAULT = ("Node", "RBAC")
 
 
 class Authorization:
-    """`door` is what the pipeline asks, `escalation` the last mutating step of admission.
+    """`authorizer` is what the pipeline asks, `escalation` the last mutating step of admission.
 
     `chosen` are asked in their order.
     """
@@ -35,8 +35,8 @@ class Authorization:
             "AlwaysAllow": AlwaysAllow(),
             "AlwaysDeny": AlwaysDeny(),
         }
-        self.door = Union([Masters(), *(known[each] if isinstance(each, str) else each for each in chosen)])
-        self.escalation = EscalationCheck(self.door, self.rbac)
+        self.authorizer = Union([Masters(), *(known[each] if isinstance(each, str) else each for each in chosen)])
+        self.escalation = EscalationCheck(self.authorizer, self.rbac)
 
     @property
     def followers(self) -> tuple[NodeAuthorizer, RBAC]:

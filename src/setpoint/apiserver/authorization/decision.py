@@ -43,8 +43,8 @@ class Authorizer(Protocol):
     def decide(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]: ...
 
 
-class Door(Protocol):
-    """All of them together."""
+class UnionAuthorizer(Protocol):
+    """All of a server's authorisers, asked in turn until one decides."""
 
     async def decide(self, user: UserInfo, info: RequestInfo) -> Decision: ...
 

@@ -13,7 +13,7 @@ from setpoint.api.machinery.schema.reading import go_quoted as quoted
 from setpoint.api.machinery.status import StatusError, bad_request, forbidden_object, not_found
 from setpoint.api.machinery.store_names import check_name
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.authorization.decision import Door, Rule
+from setpoint.apiserver.authorization.decision import Rule, UnionAuthorizer
 from setpoint.apiserver.authorization.union import MASTERS
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.registry.admission.chain import BaseStep
@@ -38,7 +38,7 @@ class Resolver(Protocol):
 class EscalationCheck(BaseStep):
     """Refuses roles and bindings that give more than their writer has."""
 
-    def __init__(self, authorizer: Door, resolver: Resolver) -> None:
+    def __init__(self, authorizer: UnionAuthorizer, resolver: Resolver) -> None:
         self._authorizer = authorizer
         self._resolver = resolver
 

@@ -1,4 +1,4 @@
-"""The door: a request is let in, waits for its turn, or is refused with 429 and the time after which to come again.
+"""A request is let in, waits for its turn, or is refused with 429 and the time after which to come again.
 
 `enter` is what nearly every request pays: a look-up of its flow and a count. It answers None when that is not enough: `admit`
 then finds out how wide the request is and waits if it must. Whatever either gives is left with `leave`.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from setpoint.api.machinery.status import not_found
-from setpoint.apiserver.authorization.decision import Door
+from setpoint.apiserver.authorization.decision import UnionAuthorizer
 from setpoint.apiserver.authorization.node.authorizer import PREFIX, node_of
 from setpoint.apiserver.routing import RequestInfo
 from setpoint.registry.admission.chain import BaseStep, refuse
@@ -37,10 +37,6 @@ _CLAIM_STATUS = frozenset(("capacity", "conditions", "allocatedResources", "allo
 #: who signs certificates of nodes
 _NODE_SIGNERS = ("kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet")
 _UNCOMPARED = frozenset(("resourceVersion", "managedFields"))
-_WATCHED = frozenset(
-    ("pods", "nodes", "persistentvolumeclaims", "serviceaccounts", "leases.coordination.k8s.io", "csinodes.storage.k8s.io",
-     "resourceslices.resource.k8s.io", "certificatesigningrequests.certificates.k8s.io")
-)  # fmt: skip
 
 
 class NodeRestriction(BaseStep):
@@ -48,9 +44,9 @@ class NodeRestriction(BaseStep):
 
     changes: ClassVar[bool] = False
 
-    def __init__(self, reader: Reader, door: Door) -> None:
+    def __init__(self, reader: Reader, authorizer: UnionAuthorizer) -> None:
         self._reader = reader
-        self._door = door
+        self._authorizer = authorizer
         self._checks = {
             "pods": self._pods,
             "nodes": self._node,
@@ -63,7 +59,7 @@ class NodeRestriction(BaseStep):
         }
 
     def concerns(self, operation: str, group_resource: str, subresource: str) -> bool:
-        return operation in {"CREATE", "UPDATE", "DELETE"} and group_resource in _WATCHED
+        return operation in {"CREATE", "UPDATE", "DELETE"} and group_resource in self._checks
 
     async def admit(self, request: AdmissionRequest) -> None:
         user = request.context.user
@@ -190,7 +186,7 @@ class NodeRestriction(BaseStep):
             resource=audience,
             name=request.name,
         )
-        decision = await self._door.decide(request.context.user, info)
+        decision = await self._authorizer.decide(request.context.user, info)
         if decision.allowed:
             return ""
         who = f"{request.context.user.name} is not authorized to request tokens for this audience"
