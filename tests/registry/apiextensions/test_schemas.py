@@ -63,6 +63,18 @@ def positive(**schema: Any) -> Json:
             field(type="object", properties={"b": {"type": "string", "default": "x"}}, default={"c": 1}),
             "must not have unknown fields",
         ),
+        ({"default": {"kind": "Widget"}}, ".default.apiVersion: Required value"),
+        (
+            field(
+                **{"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+                default={"apiVersion": "v1"},
+            ),
+            ".properties[a].default.kind: Required value",
+        ),
+        (
+            field(type="integer", default=1, **{"x-kubernetes-validations": [{"rule": "self > oldSelf"}]}),
+            ".properties[a].default: Invalid value: 1: failed rule: self > oldSelf",
+        ),
         (field(type="string", maxLength=1, default="xy"), ".properties[a].default: Too long: may not be more than 1 bytes"),
         (
             field(type="object", default={"b": 0}, properties={"b": positive(default=1)}),

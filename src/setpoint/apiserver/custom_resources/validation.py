@@ -11,7 +11,7 @@ from typing import Any
 from setpoint.api.machinery.schema import validating
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import FieldError, invalid
-from setpoint.apiserver.custom_resources import embedded
+from setpoint.registry.apiextensions import embedded
 from setpoint.registry.strategy import Object
 
 _BLOCKING = {

@@ -23,8 +23,9 @@ _EMBEDDED = "x-kubernetes-embedded-resource"
 
 
 def validate_defaults(path: str, schema: Schema) -> Errors:
+    """A default of the whole is a resource, as those of embedded resources are."""
     errors: Errors = []
-    _node(path, schema, errors, embedded=True, in_meta=False)
+    _node(path, {**schema, _EMBEDDED: True}, errors, embedded=True, in_meta=False)
     return errors
 
 
@@ -45,20 +46,26 @@ def _default(path: str, value: Any, schema: Schema, errors: Errors, *, in_meta: 
 
     if isinstance(value, dict | list) and not in_meta and _has_unknown(value, schema):
         errors.append(invalid(path, value, "must not have unknown fields"))
-    found = validate(value, schema) or _broken_rules(value, schema)
+    found = _embedded(value, schema) or validate(value, schema) or _broken_rules(value, schema)
     errors += [_at(path, error) for error in found]
 
 
+def _embedded(value: Any, schema: Schema) -> Errors:
+    from setpoint.registry.apiextensions import embedded
+
+    return embedded.validate(value, schema) if isinstance(value, dict | list) else []
+
+
 def _broken_rules(value: Any, schema: Schema) -> Errors:
-    """Rules hold for defaults, too, but for those that compare with a former value."""
-    program = cel.compile_rules(schema, root=False)
-    return program.validate(value, None) if program is not None else []
+    """Rules hold for defaults, too; those that compare with a former value see the default as that as well."""
+    program = cel.compile_rules(schema, root=bool(schema.get(_EMBEDDED)))
+    return program.validate(value, value, ratcheting=False) if program is not None else []
 
 
 def _has_unknown(value: Any, schema: Schema) -> bool:
     """Pruning begins at an object that is no resource, so the value is held in one field of a resource."""
     held = {"value": orjson.loads(orjson.dumps(value))}
-    from setpoint.api.machinery.schema import pruning  # a start needs none of it
+    from setpoint.api.machinery.schema import pruning
 
     return bool(pruning.prune(held, {"type": "object", "properties": {"value": schema}}))
 

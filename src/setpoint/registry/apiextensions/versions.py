@@ -52,7 +52,7 @@ def validate_versions(path: str, versions: Sequence[Version] | None, known: Sequ
             if not _is_shared(field, given)
             for error in _part(f"{path}[{i}]", field, version, _UNFIT)
         ]
-    shown = None if versions is None else [go_form.of(version, "CustomResourceDefinitionVersion") for version in given]
+    shown = go_form.each(versions, "CustomResourceDefinitionVersion")
     if len({version.get("name", "") for version in given}) != len(given):
         errors.append(invalid(path, shown, "must contain unique version names"))
     if sum(1 for version in given if version.get("storage")) != 1:

@@ -248,20 +248,19 @@ class Program:
         self._rules = rules
         self._schema = schema
 
-    def validate(self, new: Mapping[str, Any], old: Mapping[str, Any] | None = None, path: str = "") -> list[FieldError]:
+    def validate(self, new: Any, old: Any = None, path: str = "", *, ratcheting: bool = True) -> list[FieldError]:
         """What the rules say of `new`, in the order of the schema's nodes from the root down.
 
-        With `old` (an update) transition rules run too, and what a value breaks that did not change is forgiven. Rules belong
-        behind the schema's own validation: run them only if that found nothing that `blocks` them.
+        With `old` (an update) transition rules run too, and what a value breaks that did not change is forgiven, unless there
+        is no `ratcheting`. Rules belong behind the schema's own validation: run them only if that found nothing that `blocks`
+        them.
         """
-        return self.review(new, old, path)[0]
+        return self.review(new, old, path, ratcheting=ratcheting)[0]
 
-    def review(
-        self, new: Mapping[str, Any], old: Mapping[str, Any] | None = None, path: str = ""
-    ) -> tuple[list[FieldError], list[str]]:
+    def review(self, new: Any, old: Any = None, path: str = "", *, ratcheting: bool = True) -> tuple[list[FieldError], list[str]]:
         """`validate`'s errors, and the forgiven ones as texts for warnings."""
         run = Validation()
-        ratchet = Ratchet(Correlated(new, old, self._schema)) if old is not None else Ratchet()
+        ratchet = Ratchet(Correlated(new, old, self._schema)) if old is not None and ratcheting else Ratchet()
         with suppress(OutOfBudget):
             self._rules.validate(run, path, new, old, ratchet)
         return run.errors, run.warnings

@@ -60,7 +60,7 @@ def _no_metadata(obj: dict[str, Any], path: str, value: Any, why: str) -> Status
     return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {invalid(path, value, why)}')
 
 
-def validate(obj: dict[str, Any], schema: Schema) -> list[FieldError]:
+def validate(obj: Any, schema: Schema) -> list[FieldError]:
     return [error for path, found in _embedded(obj, schema, "") for error in _validate(path, found)]
 
 
