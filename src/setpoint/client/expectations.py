@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from setpoint.kit.clock import Clock
 
-TIMEOUT = 300.0
+TIMEOUT = 300.0  # seconds after which an event counts as lost
 
 
 class _Outstanding(Struct):

@@ -26,9 +26,9 @@ from setpoint.kit.clock import Clock
 T = TypeVar("T")
 log = logs.get_logger("client.reflector")
 
-PAGE = 500
-WATCH_SECONDS = 300
-SHORT_WATCH = 1.0
+PAGE = 500  # objects of a list
+WATCH_SECONDS = 300  # that a watch is asked to last at the least, twice that at the most
+SHORT_WATCH = 1.0  # seconds: a watch that ends sooner, and empty, was refused
 #: seconds after which a resource that the server did not have is asked for again
 ABSENT = 30.0
 

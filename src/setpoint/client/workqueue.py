@@ -22,8 +22,8 @@ from setpoint.kit.clock import Clock, Timer
 
 K = TypeVar("K", bound=Hashable)
 
-BASE_DELAY = 0.005
-MAX_DELAY = 1000.0
+BASE_DELAY = 0.005  # seconds
+MAX_DELAY = 1000.0  # seconds
 _SLACK = 1e-6  # seconds: what a sum of floats may be short of the moment it stands for
 
 _DEPTH = metrics.gauge("workqueue_depth", "Current depth of workqueue", ("name",))
