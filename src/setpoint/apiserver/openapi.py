@@ -69,7 +69,7 @@ class OpenAPI:
             form = next((_FORMS[media] for media in _accepted(request) if media in _FORMS), "")
             return await self._answer(request, form, self._known()[form]) if form else Response(406, {}, b"")
         if request.path == "/openapi/v3":
-            return self._index(request)
+            return self._index()
         path = request.path.removeprefix(_ROOT)
         if self._elsewhere is not None and (place := _place(path)) in self._elsewhere.marks:
             handler = self._elsewhere.handler(place)
@@ -81,12 +81,11 @@ class OpenAPI:
             return Response(404, {}, b"")
         return _refused(request) or await self._answer(request, path, document)
 
-    def _index(self, request: Request) -> Response:
+    def _index(self) -> Response:
+        """The list of documents, whatever is accepted."""
         marks = {path: document.mark for path, document in self._known().items() if path not in _FORMS.values()}
         if self._elsewhere is not None:
             marks |= {f"apis/{group}/{version}": mark for (group, version), mark in self._elsewhere.marks.items()}
-        if refused := _refused(request):
-            return refused
         return Response(200, {"Content-Type": "text/plain; charset=utf-8"}, orjson.dumps(openapi.index(marks)))
 
     async def _answer(self, request: Request, path: str, document: _Document) -> Response:

@@ -91,10 +91,10 @@ def _group_version(api_version: str) -> str:
 
 
 def _name(obj: Json) -> str:
-    """`ns/name; /v1, Kind=ConfigMap`."""
+    """`ns/name; /v1, Kind=ConfigMap`; what is no string is no name."""
     metadata = metadata_of(obj)
-    place = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
-    return f"{place}; {kind_of(obj)}"
+    namespace, name = (one if isinstance(one, str) else "" for one in (metadata.get("namespace"), metadata.get("name")))
+    return f"{namespace}/{name}; {kind_of(obj)}"
 
 
 def kind_of(obj: Json) -> str:
