@@ -148,7 +148,9 @@ def test_what_a_deprecation_may_say(deprecated: bool, warning: str, words: list[
 
 
 def test_a_definition_that_keeps_everything() -> None:
-    obj = definition(version("v1", storage=True, schema={"openAPIV3Schema": {"type": "object", "default": {}}}))
+    obj = definition(
+        version("v1", storage=True, schema={"openAPIV3Schema": {"type": "object", "default": {"apiVersion": "v1", "kind": "A"}}})
+    )
     obj["spec"] |= {"preserveUnknownFields": True, "conversion": {"strategy": "Odd"}}
     assert [text.split(":")[0] for text in complaints(DefinitionStrategy(), obj)] == [
         *("spec.preserveUnknownFields", "spec.conversion.strategy", "spec.conversion.strategy", "spec.preserveUnknownFields"),
