@@ -101,7 +101,8 @@ class Shell:
         return self.core.status()
 
     def container(self, name: str = "c") -> dict[str, Any]:
-        lists = (self.status["containerStatuses"], self.status["initContainerStatuses"] or [])
+        kinds = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+        lists = [self.status[kind] or [] for kind in kinds]
         found: dict[str, Any] = next(entry for entries in lists for entry in entries if entry["name"] == name)
         return found
 

@@ -96,7 +96,7 @@ async def test_following_a_log_ends_with_the_container(rig: Rig) -> None:
 
 
 async def test_exec_in_all_its_forms(rig: Rig) -> None:
-    await rig.start_agent()
+    await rig.start_agent(stop_pods=False)
     await rig.create(sh("sleep 1000"))
     await rig.running()
     assert await rig.kubectl("exec", "p", "--", "echo", "from inside") == "from inside\n"
@@ -104,6 +104,22 @@ async def test_exec_in_all_its_forms(rig: Rig) -> None:
     assert await rig.kubectl("exec", "-i", "p", "--", "sh", "-c", "cat; echo end", stdin=b"given\n") == "given\nend\n"
     assert "executable file not found" in await rig.kubectl("exec", "p", "--", "no-such-program", ok=False)
     assert await rig.kubectl("exec", "p", "--", "cat", "/var/run/secrets/kubernetes.io/serviceaccount/namespace") == "default"
+    await _debug(rig)
+
+
+async def _debug(rig: Rig) -> None:
+    """Look at a pod that runs, by a container that outlives the agent and ends without any harm."""
+    script = ("--image=host", "--target=c", "-q", "--", "sh", "-c", "read x; echo $x and $0; exec sleep 1000")
+    debug = asyncio.ensure_future(rig.kubectl("debug", "p", "-i", "-c", "d", *script, stdin=b"given\n", ok=False))
+    await rig.until(lambda pod: pod.status.ephemeral_container_statuses)
+    await rig.log_has("given and sh", "p", "-c", "d")
+    await rig.stop_agent()
+    assert "given and sh" in await debug
+    await rig.start_agent(stop_pods=False)
+    assert await rig.kubectl("exec", "p", "-c", "d", "--", "echo", "adopted") == "adopted\n"
+    os.kill(rig.pid("d"), signal.SIGKILL)
+    pod = await rig.until(lambda pod: pod.status.ephemeral_container_statuses[0].state.terminated)
+    assert (pod.status.phase, pod.status.container_statuses[0].restart_count) == ("Running", 0)
 
 
 async def test_volumes_lie_at_their_paths_and_follow_their_sources(rig: Rig) -> None:

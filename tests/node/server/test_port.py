@@ -85,6 +85,30 @@ async def test_attach_gives_input_and_output(rig: Rig) -> None:
     await rig.running()
     assert "typed" in await rig.kubectl("attach", "-i", "p", stdin=b"typed\n")
     assert await rig.kubectl("logs", "p") == "typed\n"
+    await rig.until(lambda pod: pod.status.phase == "Succeeded")
+    url, query = f"https://127.0.0.1:{rig.agent.port}/attach/default/p/c", {"stdout": "true"}
+    async with (
+        _session(rig, _api_server(rig)) as session,
+        session.ws_connect(url, params=query, protocols=["v5.channel.k8s.io"]) as socket,
+    ):
+        frame = await socket.receive_bytes()
+    assert frame[0] == 3
+    gone = "Internal error occurred: unable to upgrade connection: container c not found in pod p_default"
+    assert (orjson.loads(frame[1:])["message"], orjson.loads(frame[1:])["code"]) == (gone, 500)
+
+
+async def test_kubectl_says_what_went_wrong(rig: Rig) -> None:
+    await rig.start_agent()
+    await rig.create(sh("exec sleep 1000"))
+    await rig.running()
+    absent = await rig.kubectl("exec", "p", "--", "tar", "cf", "-", "/none-such", ok=False)
+    assert absent.endswith("command terminated with exit code 2\n")
+    assert "/none-such: Cannot stat: No such file or directory" in absent
+    script = "head -c 300000 /dev/zero; echo beside >&2; exit 5"
+    said = await rig.kubectl("exec", "p", "--", "sh", "-c", script, ok=False)
+    assert (said.count("\0"), said.replace("\0", "")) == (300_000, "beside\ncommand terminated with exit code 5\n")
+    await rig.stop_agent()
+    assert 'error dialing backend of node "node-1"' in await rig.kubectl("exec", "p", "--", "true", ok=False)
 
 
 async def test_figures(rig: Rig) -> None:

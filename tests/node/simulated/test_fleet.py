@@ -65,6 +65,21 @@ async def test_pods_go_through_their_stages_in_time() -> None:
         assert 3.9 <= seen["ready"] - seen["running"] <= 4.2
 
 
+async def test_to_look_at_a_pod_does_not_prolong_its_life() -> None:
+    async with VirtualCluster(nodes=1, stages=Stages(create=0, complete=10)) as cluster:
+        client = cluster.client
+        spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+        await client.create(core_v1.PODS, {"metadata": {"name": "p"}, "spec": spec}, "default")
+        await cluster.advance(6)
+        added = {"spec": {"ephemeralContainers": [{"name": "d", "image": "i", "targetContainerName": "c"}]}}
+        await client.patch(core_v1.PODS, "p", added, "default", kind="strategic", subresource="ephemeralcontainers")
+        await cluster.advance(1)
+        pod = await client.get(core_v1.PODS, "p", "default")
+        assert pod.status.ephemeral_container_statuses[0].state.running is not None
+        await cluster.advance(5)
+        assert (await client.get(core_v1.PODS, "p", "default")).status.phase == "Succeeded"
+
+
 def stage(pod: core_v1.Pod) -> str:
     if any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions):
         return "ready"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from setpoint.api.types import core_v1
 from setpoint.api.types.base import convert
 from setpoint.node.simulated.stages import Place, Stages, next_step
@@ -24,6 +26,12 @@ def after(before: core_v1.Pod, stages: Stages, *, lost: bool = False, now: float
     assert step is not None
     assert step.status is not None
     return pod(step.status(PLACE, now), before.spec.restart_policy)
+
+
+def debug(ready: core_v1.Pod, *names: str) -> core_v1.Pod:
+    """The pod with these ephemeral containers in its spec, and what was already told of them."""
+    added = tuple(core_v1.EphemeralContainer(name=name, image="i") for name in names)
+    return structs.replace(ready, spec=structs.replace(ready.spec, ephemeral_containers=added))
 
 
 def conditions(of: core_v1.Pod) -> dict[str, str]:
@@ -92,3 +100,30 @@ def test_what_died_with_its_node_is_restarted() -> None:
     terminated = back.status.container_statuses[0].last_state.terminated
     assert terminated is not None
     assert (back.status.container_statuses[0].restart_count, terminated.exit_code) == (1, 137)
+
+
+def test_ephemeral_containers_run_beside_the_others_and_end_with_them() -> None:
+    ready = debug(after(pod(policy="Never"), Stages()), "d")
+    step = next_step(ready, Stages(complete=10))
+    assert step is not None
+    assert step.status is not None
+    assert (step.after, step.aside) == (0, True)
+    told = step.status(PLACE, NOW + 5)
+    assert list(told) == ["ephemeralContainerStatuses"]
+    known = convert(told, core_v1.PodStatus)
+    assert known.ephemeral_container_statuses[0].state.running is not None
+    debugged = structs.replace(
+        ready, status=structs.replace(ready.status, ephemeral_container_statuses=known.ephemeral_container_statuses)
+    )
+    assert next_step(debugged, Stages()) is None
+    ended = after(debugged, Stages(complete=10), now=NOW + 10).status.ephemeral_container_statuses[0].state.terminated
+    assert ended is not None
+    assert (ended.exit_code, ended.started_at, ended.finished_at) == (137, "2030-03-17T17:46:45Z", "2030-03-17T17:46:50Z")
+    lost = after(debugged, Stages(), lost=True).status.ephemeral_container_statuses[0]
+    assert lost.state.terminated is not None
+    again = debug(structs.replace(ready, status=structs.replace(ready.status, ephemeral_container_statuses=(lost,))), "d", "e")
+    second = next_step(again, Stages())
+    assert second is not None
+    assert second.status is not None
+    first, other = second.status(PLACE, NOW + 20)["ephemeralContainerStatuses"]
+    assert (first["state"]["terminated"]["exitCode"], "running" in other["state"]) == (137, True)
