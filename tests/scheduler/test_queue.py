@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.events import Action, ClusterEvent, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, EventResource
 from setpoint.scheduler.pods import pod_key
 from setpoint.scheduler.queue import NO_NODES_PLUGIN, Backoff, Place, QueuedPod, SchedulingQueue
 from setpoint.scheduler.status import named, unresolvable
@@ -16,7 +16,7 @@ from setpoint.testing.scheduling import Rig, node, pod, required, taint
 
 def make_queue() -> SchedulingQueue:
     profile = Rig().profile
-    return SchedulingQueue(profile.pre_enqueue, profile.sort_key, profile.interests)
+    return SchedulingQueue(profile.pre_enqueue, profile.sort_key, profile.events_to_register)
 
 
 def changed(old: Pod, **spec: object) -> Pod:
@@ -42,7 +42,7 @@ def refused(queue: SchedulingQueue, now: float, *plugins: str) -> QueuedPod:
 
 
 def node_added(**spec: object) -> ClusterEvent:
-    return ClusterEvent(What.NODE, Action.ADD, None, node(**spec))  # type: ignore[arg-type]
+    return ClusterEvent(EventResource.NODE, ActionType.ADD, None, node(**spec))  # type: ignore[arg-type]
 
 
 def test_priority_first_then_age() -> None:
@@ -114,7 +114,9 @@ def test_gated_pods_are_let_in_by_what_their_gate_waits_for() -> None:
     rig = Rig()
     plugin: Any = next(each for each in rig.profile.plugins if each.name == "DynamicResources")
     queue = SchedulingQueue(
-        lambda _: None if claims else named(unresolvable("missing"), plugin.name), rig.profile.sort_key, rig.profile.interests
+        lambda _: None if claims else named(unresolvable("missing"), plugin.name),
+        rig.profile.sort_key,
+        rig.profile.events_to_register,
     )
     queue.add(wanted, 0)
     queue.happened(node_added(), 0)
@@ -131,9 +133,9 @@ def test_only_a_helpful_event_brings_a_refused_pod_back() -> None:
     queue.happened(node_added(cpu="1"), 5)
     assert place_of(queued) is Place.WAITING, "the new node is too small"
     old, relabelled = node(cpu="1"), node(cpu="1", labels={"a": "b"})
-    queue.happened(ClusterEvent(What.NODE, Action.LABEL, old, relabelled), 5)
+    queue.happened(ClusterEvent(EventResource.NODE, ActionType.LABEL, old, relabelled), 5)
     assert place_of(queued) is Place.WAITING, "labels do not matter to this plugin"
-    queue.happened(ClusterEvent(What.NODE, Action.ALLOCATABLE, old, node(cpu="2")), 5)
+    queue.happened(ClusterEvent(EventResource.NODE, ActionType.ALLOCATABLE, old, node(cpu="2")), 5)
     assert place_of(queued) is Place.ACTIVE
 
 
@@ -142,19 +144,19 @@ def test_hints_of_each_plugin() -> None:
     port: dict[str, Any] = {"containers": [{"name": "c", "image": "x", "ports": [{"containerPort": 1, "hostPort": 80}]}]}
     tainted, clean = node(taints=[taint("t")]), node()
     cases: list[tuple[str, dict[str, Any], ClusterEvent, bool]] = [
-        ("TaintToleration", {}, ClusterEvent(What.NODE, Action.TAINT, tainted, clean), True),
-        ("TaintToleration", {}, ClusterEvent(What.NODE, Action.TAINT, clean, tainted), False),
-        ("TaintToleration", {}, ClusterEvent(What.NODE, Action.ADD, None, tainted), False),
-        ("NodeUnschedulable", {}, ClusterEvent(What.NODE, Action.TAINT, node(unschedulable=True), clean), True),
-        ("NodeUnschedulable", {}, ClusterEvent(What.NODE, Action.TAINT, clean, clean), False),
-        ("NodeAffinity", selects, ClusterEvent(What.NODE, Action.LABEL, clean, node(labels={"zone": "a"})), True),
-        ("NodeAffinity", selects, ClusterEvent(What.NODE, Action.LABEL, clean, node(labels={"zone": "b"})), False),
-        ("NodePorts", port, ClusterEvent(What.ASSIGNED_POD, Action.DELETE, pod(**port), None), True),
-        ("NodePorts", port, ClusterEvent(What.ASSIGNED_POD, Action.DELETE, pod(), None), False),
-        ("NodeResourcesFit", {}, ClusterEvent(What.ASSIGNED_POD, Action.DELETE, pod(cpu="1"), None), True),
-        ("NodeResourcesFit", {}, ClusterEvent(What.ASSIGNED_POD, Action.ADD, None, pod(cpu="1")), False),
-        (NO_NODES_PLUGIN, {}, ClusterEvent(What.NODE, Action.ADD, None, clean), True),
-        ("SomeoneElse", {}, ClusterEvent(What.ASSIGNED_POD, Action.ADD, None, pod()), True),
+        ("TaintToleration", {}, ClusterEvent(EventResource.NODE, ActionType.TAINT, tainted, clean), True),
+        ("TaintToleration", {}, ClusterEvent(EventResource.NODE, ActionType.TAINT, clean, tainted), False),
+        ("TaintToleration", {}, ClusterEvent(EventResource.NODE, ActionType.ADD, None, tainted), False),
+        ("NodeUnschedulable", {}, ClusterEvent(EventResource.NODE, ActionType.TAINT, node(unschedulable=True), clean), True),
+        ("NodeUnschedulable", {}, ClusterEvent(EventResource.NODE, ActionType.TAINT, clean, clean), False),
+        ("NodeAffinity", selects, ClusterEvent(EventResource.NODE, ActionType.LABEL, clean, node(labels={"zone": "a"})), True),
+        ("NodeAffinity", selects, ClusterEvent(EventResource.NODE, ActionType.LABEL, clean, node(labels={"zone": "b"})), False),
+        ("NodePorts", port, ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, pod(**port), None), True),
+        ("NodePorts", port, ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, pod(), None), False),
+        ("NodeResourcesFit", {}, ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, pod(cpu="1"), None), True),
+        ("NodeResourcesFit", {}, ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD, None, pod(cpu="1")), False),
+        (NO_NODES_PLUGIN, {}, ClusterEvent(EventResource.NODE, ActionType.ADD, None, clean), True),
+        ("SomeoneElse", {}, ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD, None, pod()), True),
     ]
     for plugin, spec, event, helps in cases:
         queue = make_queue()

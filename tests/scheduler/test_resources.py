@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.scheduler.events import Action, pod_change
+from setpoint.scheduler.events import ActionType, pod_change
 from setpoint.scheduler.pods import PodInfo
 from setpoint.scheduler.resources import DEFAULTS, being_changed, pod_requests
 from setpoint.testing.scheduling import pod
@@ -78,5 +78,5 @@ def test_what_was_not_reported_yet_changes_nothing() -> None:
 
 
 def test_room_is_given_back_when_the_node_has_done_what_was_asked() -> None:
-    assert pod_change(resized("2", "2"), resized("1", "2")) is Action.OTHER
-    assert pod_change(resized("1", "2"), resized("1", "1")) is Action.SCALE_DOWN
+    assert pod_change(resized("2", "2"), resized("1", "2")) is ActionType.OTHER
+    assert pod_change(resized("1", "2"), resized("1", "1")) is ActionType.SCALE_DOWN

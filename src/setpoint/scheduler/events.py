@@ -12,7 +12,7 @@ from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.scheduler.resources import being_changed, pod_requests
 
 
-class What(Enum):
+class EventResource(Enum):
     """The kind of thing that changed."""
 
     POD = auto()  # the waiting pod itself
@@ -31,7 +31,7 @@ class What(Enum):
     DEVICE_CLASS = auto()
 
 
-class Action(IntFlag):
+class ActionType(IntFlag):
     """How it changed; an update may be several of these."""
 
     ADD = auto()
@@ -48,14 +48,11 @@ class Action(IntFlag):
     OTHER = auto()
 
 
-UPDATE = ~(Action.ADD | Action.DELETE)
-
-
 class ClusterEvent(Struct, frozen=True):
     """One change, with the object before and after it."""
 
-    what: What
-    action: Action
+    resource: EventResource
+    action: ActionType
     old: Any = None
     new: Any = None
 
@@ -64,49 +61,49 @@ class ClusterEvent(Struct, frozen=True):
 Hint = Callable[[Pod, ClusterEvent], bool]
 
 
-class Interest(Struct, frozen=True):
+class ClusterEventWithHint(Struct, frozen=True):
     """What a plugin waits for after it refused a pod; without a hint any such event will do."""
 
-    what: What
-    action: Action
+    resource: EventResource
+    action: ActionType
     hint: Hint | None = None
 
     def helps(self, pod: Pod, event: ClusterEvent) -> bool:
-        if event.what is not self.what or not event.action & self.action:
+        if event.resource is not self.resource or not event.action & self.action:
             return False
         return self.hint is None or self.hint(pod, event)
 
 
-def node_change(old: Node, new: Node) -> Action:
+def node_change(old: Node, new: Node) -> ActionType:
     """Which parts of a node changed that schedulers care about; nothing for a heartbeat."""
-    action = Action(0)
+    action = ActionType(0)
     if old.status.allocatable != new.status.allocatable:
-        action |= Action.ALLOCATABLE
+        action |= ActionType.ALLOCATABLE
     if old.metadata.labels != new.metadata.labels:
-        action |= Action.LABEL
+        action |= ActionType.LABEL
     if old.spec.taints != new.spec.taints or old.spec.unschedulable != new.spec.unschedulable:
-        action |= Action.TAINT
+        action |= ActionType.TAINT
     if [(c.type, c.status) for c in old.status.conditions] != [(c.type, c.status) for c in new.status.conditions]:
-        action |= Action.CONDITION
+        action |= ActionType.CONDITION
     if old.metadata.annotations != new.metadata.annotations:
-        action |= Action.ANNOTATION
+        action |= ActionType.ANNOTATION
     if old.status.declared_features != new.status.declared_features:
-        action |= Action.FEATURES
+        action |= ActionType.FEATURES
     return action
 
 
-def pod_change(old: Pod, new: Pod) -> Action:
+def pod_change(old: Pod, new: Pod) -> ActionType:
     """Which parts of a pod changed that schedulers care about."""
-    action = Action(0)
+    action = ActionType(0)
     if old.metadata.labels != new.metadata.labels:
-        action |= Action.LABEL
+        action |= ActionType.LABEL
     if old.spec.tolerations != new.spec.tolerations:
-        action |= Action.TOLERATION
+        action |= ActionType.TOLERATION
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
-        action |= Action.GATES_GONE
+        action |= ActionType.GATES_GONE
     changed = being_changed(old), being_changed(new)
     if any(changed) or old.spec.containers != new.spec.containers or old.spec.resources != new.spec.resources:
         before, after = (pod_requests(pod, None, running) for pod, running in zip((old, new), changed, strict=True))
         if any(after.get(name, 0) < amount for name, amount in before.items()):
-            action |= Action.SCALE_DOWN
-    return action or Action.OTHER
+            action |= ActionType.SCALE_DOWN
+    return action or ActionType.OTHER

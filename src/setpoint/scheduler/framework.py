@@ -23,7 +23,7 @@ from setpoint.client.client import ClientProtocol
 from setpoint.client.events import EventRecorder
 from setpoint.kit.clock import Clock
 from setpoint.scheduler.board import Board, Budget
-from setpoint.scheduler.events import Interest
+from setpoint.scheduler.events import ClusterEventWithHint
 from setpoint.scheduler.pods import PodInfo
 from setpoint.scheduler.snapshot import NodeInfo, Snapshot
 from setpoint.scheduler.status import Diagnosis, Status
@@ -138,10 +138,10 @@ def is_local(plugin: object) -> bool:
 
 
 @runtime_checkable
-class Interested(Protocol):
+class EnqueueExtensions(Protocol):
     """Says which events may help a pod that the plugin refused."""
 
-    def interests(self) -> Sequence[Interest]: ...
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]: ...
 
 
 @runtime_checkable
@@ -180,7 +180,7 @@ class FilterAll(Protocol):
 
 
 @runtime_checkable
-class Trial(Protocol):
+class PreFilterExtensions(Protocol):
     """For plugins whose Filter looks at other pods too: `other` comes to `node` on trial, or leaves it."""
 
     def add_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> None: ...

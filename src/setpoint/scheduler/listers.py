@@ -11,20 +11,20 @@ from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOUR
 from setpoint.api.types.storage_v1 import CSIDRIVERS, CSINODES, CSISTORAGECAPACITIES, STORAGECLASSES, VOLUMEATTACHMENTS
 from setpoint.client.factory import InformerFactory
 from setpoint.client.store import Store
-from setpoint.scheduler.events import What
+from setpoint.scheduler.events import EventResource
 
-REPORTED: Mapping[Resource[Any], What] = {
-    NAMESPACES: What.NAMESPACE,
-    PERSISTENTVOLUMECLAIMS: What.CLAIM,
-    PERSISTENTVOLUMES: What.VOLUME,
-    STORAGECLASSES: What.STORAGE_CLASS,
-    CSINODES: What.CSI_NODE,
-    CSIDRIVERS: What.CSI_DRIVER,
-    CSISTORAGECAPACITIES: What.CSI_STORAGE_CAPACITY,
-    VOLUMEATTACHMENTS: What.VOLUME_ATTACHMENT,
-    RESOURCECLAIMS: What.RESOURCE_CLAIM,
-    RESOURCESLICES: What.RESOURCE_SLICE,
-    DEVICECLASSES: What.DEVICE_CLASS,
+REPORTED: Mapping[Resource[Any], EventResource] = {
+    NAMESPACES: EventResource.NAMESPACE,
+    PERSISTENTVOLUMECLAIMS: EventResource.CLAIM,
+    PERSISTENTVOLUMES: EventResource.VOLUME,
+    STORAGECLASSES: EventResource.STORAGE_CLASS,
+    CSINODES: EventResource.CSI_NODE,
+    CSIDRIVERS: EventResource.CSI_DRIVER,
+    CSISTORAGECAPACITIES: EventResource.CSI_STORAGE_CAPACITY,
+    VOLUMEATTACHMENTS: EventResource.VOLUME_ATTACHMENT,
+    RESOURCECLAIMS: EventResource.RESOURCE_CLAIM,
+    RESOURCESLICES: EventResource.RESOURCE_SLICE,
+    DEVICECLASSES: EventResource.DEVICE_CLASS,
 }
 
 
@@ -43,13 +43,13 @@ class InformerListers:
     def on_change(self, resource: Resource[Any], changed: Callable[[], None]) -> None:
         self._informers.of(resource).on_change(lambda *_: changed())
 
-    def report(self, happened: Callable[[What, Any, Any], None]) -> None:
+    def report(self, happened: Callable[[EventResource, Any, Any], None]) -> None:
         """Tell `happened` (what, before, after) of changes in the collections that plugins asked for."""
         for resource in self._asked:
             if resource in REPORTED:
                 self._report(resource, REPORTED[resource], happened)
 
-    def _report(self, resource: Resource[Any], what: What, happened: Callable[[What, Any, Any], None]) -> None:
+    def _report(self, resource: Resource[Any], what: EventResource, happened: Callable[[EventResource, Any, Any], None]) -> None:
         def changed(_: str, old: Any, new: Any) -> None:
             if new is not None or old is not None:
                 happened(what, old, new)

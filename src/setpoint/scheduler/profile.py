@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.board import UNKNOWN, Board, Boards
 from setpoint.scheduler.candidates import Candidates, first
-from setpoint.scheduler.events import Interest
+from setpoint.scheduler.events import ClusterEventWithHint
 from setpoint.scheduler.framework import (
     Bind,
     CycleState,
+    EnqueueExtensions,
     Filter,
     FilterAll,
     Handle,
-    Interested,
     Permit,
     Plugin,
     PostBind,
@@ -24,13 +24,13 @@ from setpoint.scheduler.framework import (
     PreBind,
     PreEnqueue,
     PreFilter,
+    PreFilterExtensions,
     PreFlight,
     PreScore,
     QueueSort,
     Reserve,
     Score,
     ScoreAll,
-    Trial,
     Victims,
     is_local,
 )
@@ -64,7 +64,7 @@ class Profile:
         self._filters_all: Mapping[str, FilterAll] = dict(
             _those([(name, made[name]) for name, _ in self._other_filters], FilterAll)
         )
-        self._trials: Points[Trial] = _those([(name, made[name]) for name, _ in self._filters], Trial)
+        self._trials: Points[PreFilterExtensions] = _those([(name, made[name]) for name, _ in self._filters], PreFilterExtensions)
         self._post_filters: Points[PostFilter] = at("postFilter", PostFilter)
         self.has_post_filters = bool(self._post_filters)
         self.scoring = Scoring(at("preScore", PreScore), at("score", Score, ScoreAll), config.weights)
@@ -77,8 +77,10 @@ class Profile:
         sorters: Points[QueueSort] = at("queueSort", QueueSort)
         [(_, sorter)] = sorters
         self.sort_key = sorter.sort_key
-        interested: Points[Interested] = _those([*made.items()], Interested)
-        self.interests: Mapping[str, Sequence[Interest]] = {name: tuple(each.interests()) for name, each in interested}
+        interested: Points[EnqueueExtensions] = _those([*made.items()], EnqueueExtensions)
+        self.events_to_register: Mapping[str, Sequence[ClusterEventWithHint]] = {
+            name: tuple(each.events_to_register()) for name, each in interested
+        }
         self._boards = Boards(handle.snapshot)
         handle.profile = self
 

@@ -29,7 +29,7 @@ from enum import Enum, auto
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What, pod_change
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource, pod_change
 from setpoint.scheduler.framework import Victims
 from setpoint.scheduler.pods import PodInfo, pod_key
 from setpoint.scheduler.status import Status
@@ -122,7 +122,7 @@ class SchedulingQueue:
         self,
         gate: Gate,
         sort_key: Callable[[Pod], int],
-        interests: Mapping[str, Sequence[Interest]],
+        events_to_register: Mapping[str, Sequence[ClusterEventWithHint]],
         backoff: Backoff = DEFAULT_BACKOFF,
         awaits: Callable[[QueuedPod], bool] = lambda _: False,
     ) -> None:
@@ -130,12 +130,14 @@ class SchedulingQueue:
         self._gate = gate
         self._durations = backoff
         self._sort_key = sort_key
-        self._interests = {NO_NODES_PLUGIN: (Interest(What.NODE, Action.ADD),), **interests}
+        self._registered = {NO_NODES_PLUGIN: (ClusterEventWithHint(EventResource.NODE, ActionType.ADD),), **events_to_register}
         self._pods: dict[str, QueuedPod] = {}
         self._active: list[_Entry] = []
         self._backoff: list[_Entry] = []
         # Plugins that may let a gated pod in when something else than the pod changes.
-        self._openers = {name for name, each in interests.items() if any(one.what is not What.POD for one in each)}
+        self._openers = {
+            name for name, each in events_to_register.items() if any(one.resource is not EventResource.POD for one in each)
+        }
         self._gated: dict[str, tuple[QueuedPod, str]] = {}  # those whose gate is kept by one of them
         self._waiting: dict[str, QueuedPod] = {}  # in the order in which they were refused
         self._tickets = itertools.count(1)
@@ -179,7 +181,7 @@ class SchedulingQueue:
             case Place.GATED:
                 self._let_in(queued)
             case Place.WAITING:
-                event = ClusterEvent(What.POD, pod_change(old, new), old, new)
+                event = ClusterEvent(EventResource.POD, pod_change(old, new), old, new)
                 if self._helps(queued, event) and not self._awaits(queued):
                     self._retry(queued, now)
 
@@ -209,9 +211,9 @@ class SchedulingQueue:
         return any(self._plugin_hopes(plugin, queued.pod, event) for plugin in (*queued.plugins, *queued.pending))
 
     def _plugin_hopes(self, plugin: str, pod: Pod, event: ClusterEvent) -> bool:
-        interests = self._interests.get(plugin)
+        events_to_register = self._registered.get(plugin)
         # A plugin that does not say what it waits for is asked again whatever happens.
-        return interests is None or any(interest.helps(pod, event) for interest in interests)
+        return events_to_register is None or any(interest.helps(pod, event) for interest in events_to_register)
 
     # ---- the scheduler's side
 

@@ -30,19 +30,19 @@ from setpoint.scheduler import conditions
 from setpoint.scheduler.board import Budget, Unfinished
 from setpoint.scheduler.config import DEFAULT_CONFIG, SchedulerConfig
 from setpoint.scheduler.cycle import MOST_SLICES, Cycle, CycleError, NoFit, Placement
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.eviction import Evictor
 from setpoint.scheduler.extender import Extender, ExtenderError, run_extended
 from setpoint.scheduler.framework import Handle, Victims, Work
 from setpoint.scheduler.listers import InformerListers
 from setpoint.scheduler.nominator import Nominator
-from setpoint.scheduler.permits import HeldPods
 from setpoint.scheduler.pods import PodInfo, pod_key, priority
 from setpoint.scheduler.profile import Profile
 from setpoint.scheduler.queue import Place, QueuedPod, SchedulingQueue
 from setpoint.scheduler.registry import PLUGINS, Registry
 from setpoint.scheduler.snapshot import Snapshot
 from setpoint.scheduler.status import Status, failed, refused_by_the_chosen
+from setpoint.scheduler.waiting_pods import WaitingPods
 from setpoint.scheduler.watching import UNFINISHED, Watching
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class Scheduler:
         self.informers = InformerFactory(client, clock)
         self.snapshot = Snapshot()
         self.nominator = Nominator(self.snapshot.touch)
-        self.held = HeldPods(clock)
+        self.waiting_pods = WaitingPods(clock)
         self._evictor = Evictor(client, clock)
         rng = rng or random.Random()  # noqa: S311 - a lot among equals
         listers = InformerListers(self.informers)
@@ -96,7 +96,7 @@ class Scheduler:
             cycle = Cycle(made, self.snapshot, self.nominator, rng)
             self._schedulers[profile.scheduler_name] = _Framework(made, cycle, events)
         self.profile = self._schedulers[config.profiles[0].scheduler_name].profile
-        self.queue = SchedulingQueue(self._pre_enqueue, self.profile.sort_key, self._interests(), config.backoff, self._awaits)
+        self.queue = SchedulingQueue(self._pre_enqueue, self.profile.sort_key, self._registered(), config.backoff, self._awaits)
         self._extenders = [Extender(each) for each in config.extenders]
         self._wake = asyncio.Event()
         self._writes = 0
@@ -105,8 +105,8 @@ class Scheduler:
         self.informers.of(PODS, field_selector=UNFINISHED).on_change(watching.pod_changed)
         listers.report(watching.other_changed)
 
-    def _interests(self) -> dict[str, Sequence[Interest]]:
-        return {name: found for each in self._schedulers.values() for name, found in each.profile.interests.items()}
+    def _registered(self) -> dict[str, Sequence[ClusterEventWithHint]]:
+        return {name: found for each in self._schedulers.values() for name, found in each.profile.events_to_register.items()}
 
     def _pre_enqueue(self, pod: Pod) -> Status | None:
         return self._schedulers[pod.spec.scheduler_name].profile.pre_enqueue(pod)
@@ -272,7 +272,7 @@ class Scheduler:
                 log.info("not written", what=f"node of {queued.key}", error=str(error))
 
     async def _held(self, queued: QueuedPod, held: float) -> Status | None:
-        return await self._without_place(self.held.hold(queued.key, held))
+        return await self._without_place(self.waiting_pods.hold(queued.key, held))
 
     async def _without_place(self, work: Awaitable[T]) -> T:
         """What may take long (a pod that is held, a volume that is made) takes no place among the writes."""
@@ -298,7 +298,7 @@ class Scheduler:
         """The pod does not get to its node: what it took there is free for others."""
         self._framework(queued.pod).profile.unreserve(placement.state, queued.pod, placement.node)
         self.snapshot.forget(queued.info)
-        freed = ClusterEvent(What.ASSIGNED_POD, Action.DELETE, queued.pod, None)
+        freed = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, queued.pod, None)
         self.queue.happened(freed, self._clock.monotonic())
 
     def _not_bound(self, tasks: Tasks, queued: QueuedPod, status: Status, node: str = "") -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from setpoint.api.types.core_v1 import Node, Pod
 from setpoint.client.informer import DELETED
 from setpoint.kit.clock import Clock
-from setpoint.scheduler.events import Action, ClusterEvent, What, node_change, pod_change
+from setpoint.scheduler.events import ActionType, ClusterEvent, EventResource, node_change, pod_change
 from setpoint.scheduler.nominator import Nominator
 from setpoint.scheduler.pods import PodInfo, pod_key
 from setpoint.scheduler.queue import SchedulingQueue
@@ -42,13 +42,13 @@ class Watching:
         if new is None or kind == DELETED:
             if old is not None:
                 self._snapshot.remove_node(old.metadata.name)
-                self._happened(ClusterEvent(What.NODE, Action.DELETE, old, None))
+                self._happened(ClusterEvent(EventResource.NODE, ActionType.DELETE, old, None))
             return
         known = self._snapshot.get(new.metadata.name)
-        action = Action.ADD if known is None or old is None else node_change(old, new)
+        action = ActionType.ADD if known is None or old is None else node_change(old, new)
         self._snapshot.put_node(new)
         if action:  # more than a heartbeat
-            self._happened(ClusterEvent(What.NODE, action, None if known is None else old, new))
+            self._happened(ClusterEvent(EventResource.NODE, action, None if known is None else old, new))
 
     def pod_changed(self, kind: str, old: Pod | None, new: Pod | None) -> None:
         if old is not None and new is not None and old.metadata.uid != new.metadata.uid:
@@ -68,7 +68,7 @@ class Watching:
         self._queue.delete(key)
         self._nominator.drop(key)
         if self._snapshot.remove_pod(key):
-            self._happened(ClusterEvent(What.ASSIGNED_POD, Action.DELETE, pod, None))
+            self._happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, pod, None))
 
     def _pod_with_node(self, old: Pod | None, new: Pod) -> None:
         key = pod_key(new)
@@ -77,8 +77,8 @@ class Watching:
         self._queue.delete(key)
         self._nominator.drop(key)
         self._snapshot.put_pod(new)
-        action = Action.ADD if old is None or not old.spec.node_name else pod_change(old, new)
-        self._happened(ClusterEvent(What.ASSIGNED_POD, action, old, new))
+        action = ActionType.ADD if old is None or not old.spec.node_name else pod_change(old, new)
+        self._happened(ClusterEvent(EventResource.ASSIGNED_POD, action, old, new))
 
     def _waiting_pod(self, old: Pod | None, pod: Pod) -> None:
         key = pod_key(pod)
@@ -92,14 +92,14 @@ class Watching:
             self._nominator.drop(key)
         self._wake()
 
-    def other_changed(self, what: What, old: Any, new: Any) -> None:
+    def other_changed(self, what: EventResource, old: Any, new: Any) -> None:
         """Something that is neither pod nor node: a volume, a claim, a namespace."""
         if new is None:
-            action = Action.DELETE
+            action = ActionType.DELETE
         elif old is None:
-            action = Action.ADD
+            action = ActionType.ADD
         else:
-            action = Action.OTHER if old.metadata.labels == new.metadata.labels else Action.LABEL | Action.OTHER
+            action = ActionType.OTHER if old.metadata.labels == new.metadata.labels else ActionType.LABEL | ActionType.OTHER
         self._happened(ClusterEvent(what, action, old, new))
 
     def _happened(self, event: ClusterEvent) -> None:

@@ -21,7 +21,7 @@ from setpoint.client.transport import TransportError
 from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails, Suits
 from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_crowded, is_reserved
 from setpoint.scheduler.devices.pools import DeviceKey, Published
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims, default_normalize
 from setpoint.scheduler.plugin_config import DynamicResourcesArgs
 from setpoint.scheduler.snapshot import NodeInfo
@@ -242,12 +242,12 @@ class DynamicResources:
 
     # ---- events
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.RESOURCE_CLAIM, ~Action(0), self._claim_helps),
-            Interest(What.NODE, Action.ADD | Action.LABEL),
-            Interest(What.DEVICE_CLASS, Action.ADD | Action.OTHER),
-            Interest(What.RESOURCE_SLICE, Action.ADD | Action.OTHER),
+            ClusterEventWithHint(EventResource.RESOURCE_CLAIM, ~ActionType(0), self._claim_helps),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.LABEL),
+            ClusterEventWithHint(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.OTHER),
+            ClusterEventWithHint(EventResource.RESOURCE_SLICE, ActionType.ADD | ActionType.OTHER),
         )
 
     def _claim_helps(self, pod: Pod, event: ClusterEvent) -> bool:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from setpoint.api.types.core_v1 import NAMESPACES, Pod
 from setpoint.scheduler.candidates import candidates, each_once, first, plus
 from setpoint.scheduler.domains import CountKeeper, DomainCounts
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle, PreFilterResult
 from setpoint.scheduler.plugin_config import InterPodAffinityArgs
 from setpoint.scheduler.pod_terms import Labels, PodTerm
@@ -226,12 +226,12 @@ class InterPodAffinity:
 
     # ---- events
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.ASSIGNED_POD, Action.ADD | Action.DELETE | Action.LABEL, _pod_matters),
-            Interest(What.NODE, Action.ADD | Action.LABEL, _node_matters),
-            Interest(What.POD, Action.LABEL),
-            Interest(What.NAMESPACE, Action.ADD | Action.LABEL),
+            ClusterEventWithHint(EventResource.ASSIGNED_POD, ActionType.ADD | ActionType.DELETE | ActionType.LABEL, _pod_matters),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.LABEL, _node_matters),
+            ClusterEventWithHint(EventResource.POD, ActionType.LABEL),
+            ClusterEventWithHint(EventResource.NAMESPACE, ActionType.ADD | ActionType.LABEL),
         )
 
 

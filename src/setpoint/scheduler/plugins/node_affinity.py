@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import NodeSelectorTerm, Pod, PreferredSchedulingTerm
 from setpoint.client.node_selectors import required_terms, selects, term_matches
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, default_normalize
 from setpoint.scheduler.plugin_config import NodeAffinityArgs
 from setpoint.scheduler.snapshot import NodeInfo
@@ -67,8 +67,8 @@ class NodeAffinity:
     def normalize(self, state: CycleState, pod: Pod, scores: list[int]) -> list[int]:
         return default_normalize(scores)
 
-    def interests(self) -> Sequence[Interest]:
-        return (Interest(What.NODE, Action.ADD | Action.LABEL, _node_came_to_match),)
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        return (ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.LABEL, _node_came_to_match),)
 
 
 def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.events import Action, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status, unresolvable
@@ -46,8 +46,8 @@ class NodeDeclaredFeatures:
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         return None if state.read(_Needed).features.issubset(node.known.status.declared_features) else REFUSED
 
-    def interests(self) -> Sequence[Interest]:
-        return (Interest(What.NODE, Action.ADD | Action.FEATURES),)
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        return (ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.FEATURES),)
 
 
 def _needed(pod: Pod) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.events import Action, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status, unresolvable
@@ -27,5 +27,5 @@ class NodeName:
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         return None if pod.spec.node_name in ("", node.name) else REFUSED
 
-    def interests(self) -> Sequence[Interest]:
-        return (Interest(What.NODE, Action.ADD),)
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        return (ClusterEventWithHint(EventResource.NODE, ActionType.ADD),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
 from setpoint.scheduler.pods import ANY_ADDRESS, PortKey, host_ports
 from setpoint.scheduler.snapshot import NodeInfo
@@ -40,10 +40,10 @@ class NodePorts:
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         return REFUSED if conflicts(state.info.ports, node.ports) else None
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.ASSIGNED_POD, Action.DELETE, _port_became_free),
-            Interest(What.NODE, Action.ADD),
+            ClusterEventWithHint(EventResource.ASSIGNED_POD, ActionType.DELETE, _port_became_free),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD),
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node, Pod
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle
 from setpoint.scheduler.plugin_config import NodeResourcesFitArgs
 from setpoint.scheduler.plugins.resource_scoring import rate_of
@@ -83,11 +83,11 @@ class NodeResourcesFit:
             return requests
         return {name: value for name, value in requests.items() if name not in names and name.partition("/")[0] not in groups}
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.ASSIGNED_POD, Action.DELETE | Action.SCALE_DOWN),
-            Interest(What.NODE, Action.ADD | Action.ALLOCATABLE, _node_could_fit),
-            Interest(What.POD, Action.SCALE_DOWN),
+            ClusterEventWithHint(EventResource.ASSIGNED_POD, ActionType.DELETE | ActionType.SCALE_DOWN),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.ALLOCATABLE, _node_could_fit),
+            ClusterEventWithHint(EventResource.POD, ActionType.SCALE_DOWN),
         )
 
 

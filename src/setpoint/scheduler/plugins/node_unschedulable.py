@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from setpoint.api.types.core_v1 import Pod, Taint
 from setpoint.client.tolerations import NO_SCHEDULE, tolerated
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Status, unresolvable
@@ -28,10 +28,10 @@ class NodeUnschedulable:
             return None
         return REFUSED
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.NODE, Action.ADD | Action.TAINT, _node_became_schedulable),
-            Interest(What.POD, Action.TOLERATION),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.TAINT, _node_became_schedulable),
+            ClusterEventWithHint(EventResource.POD, ActionType.TOLERATION),
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.api.types.storage_v1 import CSINODES, VOLUMEATTACHMENTS
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
 from setpoint.scheduler.plugins.volume_claims import class_of, volumes_of
 from setpoint.scheduler.plugins.volume_restrictions import is_claim_of
@@ -75,12 +75,12 @@ class NodeVolumeLimits:
             if volume is not None and volume.spec.csi is not None:
                 yield volume.spec.csi.driver, volume.spec.csi.volume_handle
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.CSI_NODE, Action.ADD | Action.OTHER),
-            Interest(What.ASSIGNED_POD, Action.DELETE, _had_claims),
-            Interest(What.CLAIM, Action.ADD, is_claim_of),
-            Interest(What.VOLUME_ATTACHMENT, Action.DELETE),
+            ClusterEventWithHint(EventResource.CSI_NODE, ActionType.ADD | ActionType.OTHER),
+            ClusterEventWithHint(EventResource.ASSIGNED_POD, ActionType.DELETE, _had_claims),
+            ClusterEventWithHint(EventResource.CLAIM, ActionType.ADD, is_claim_of),
+            ClusterEventWithHint(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE),
         )
 
 

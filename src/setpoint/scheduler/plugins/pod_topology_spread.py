@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.candidates import candidates, each_once, first, plus
 from setpoint.scheduler.domains import CountKeeper, DomainCounts
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle, PreFilterResult
 from setpoint.scheduler.plugin_config import PodTopologySpreadArgs
 from setpoint.scheduler.plugins.spread_constraints import (
@@ -197,11 +197,15 @@ class PodTopologySpread:
 
     # ---- events
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.ASSIGNED_POD, Action.ADD | Action.DELETE | Action.LABEL, self._pod_matters),
-            Interest(What.NODE, Action.ADD | Action.DELETE | Action.LABEL | Action.TAINT, self._node_matters),
-            Interest(What.POD, Action.LABEL | Action.TOLERATION),
+            ClusterEventWithHint(
+                EventResource.ASSIGNED_POD, ActionType.ADD | ActionType.DELETE | ActionType.LABEL, self._pod_matters
+            ),
+            ClusterEventWithHint(
+                EventResource.NODE, ActionType.ADD | ActionType.DELETE | ActionType.LABEL | ActionType.TAINT, self._node_matters
+            ),
+            ClusterEventWithHint(EventResource.POD, ActionType.LABEL | ActionType.TOLERATION),
         )
 
     def _pod_matters(self, pod: Pod, event: ClusterEvent) -> bool:
@@ -226,7 +230,7 @@ class PodTopologySpread:
             return [] if None in found else found
 
         before, after = domains(event.old), domains(event.new)
-        if event.old is None or event.new is None or event.action & Action.TAINT:
+        if event.old is None or event.new is None or event.action & ActionType.TAINT:
             return bool(before or after)
         return before != after
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from setpoint.api.types.core_v1 import Pod
-from setpoint.scheduler.events import Action, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import Handle
 from setpoint.scheduler.status import Status, unresolvable
 
@@ -23,5 +23,5 @@ class SchedulingGates:
         gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)
         return unresolvable(f"waiting for scheduling gates: [{gates}]")
 
-    def interests(self) -> Sequence[Interest]:
-        return (Interest(What.POD, Action.GATES_GONE),)
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        return (ClusterEventWithHint(EventResource.POD, ActionType.GATES_GONE),)

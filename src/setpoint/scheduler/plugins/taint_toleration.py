@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod, Taint, Toleration
 from setpoint.client.tolerations import PREFER_NO_SCHEDULE, tolerated, untolerated
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, default_normalize
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Status, unresolvable
@@ -50,10 +50,10 @@ class TaintToleration:
     def normalize(self, state: CycleState, pod: Pod, scores: list[int]) -> list[int]:
         return default_normalize(scores, reverse=True)
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.NODE, Action.ADD | Action.TAINT, _node_became_tolerable),
-            Interest(What.POD, Action.TOLERATION),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.TAINT, _node_became_tolerable),
+            ClusterEventWithHint(EventResource.POD, ActionType.TOLERATION),
         )
 
 

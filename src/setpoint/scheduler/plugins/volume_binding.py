@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from setpoint.api.types.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
 from setpoint.api.types.storage_v1 import CSIDRIVERS, CSISTORAGECAPACITIES
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
 from setpoint.scheduler.plugin_config import VolumeBindingArgs
 from setpoint.scheduler.plugins.volume_claims import (
@@ -162,15 +162,15 @@ class VolumeBinding:
 
     # ---- events
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.NODE, Action.ADD | Action.LABEL),
-            Interest(What.CLAIM, Action.ADD | Action.OTHER, is_claim_of),
-            Interest(What.VOLUME, Action.ADD | Action.OTHER | Action.LABEL),
-            Interest(What.STORAGE_CLASS, Action.ADD | Action.OTHER, self._is_class_of),
-            Interest(What.CSI_NODE, Action.ADD | Action.OTHER),
-            Interest(What.CSI_DRIVER, Action.OTHER),
-            Interest(What.CSI_STORAGE_CAPACITY, Action.ADD | Action.OTHER),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.LABEL),
+            ClusterEventWithHint(EventResource.CLAIM, ActionType.ADD | ActionType.OTHER, is_claim_of),
+            ClusterEventWithHint(EventResource.VOLUME, ActionType.ADD | ActionType.OTHER | ActionType.LABEL),
+            ClusterEventWithHint(EventResource.STORAGE_CLASS, ActionType.ADD | ActionType.OTHER, self._is_class_of),
+            ClusterEventWithHint(EventResource.CSI_NODE, ActionType.ADD | ActionType.OTHER),
+            ClusterEventWithHint(EventResource.CSI_DRIVER, ActionType.OTHER),
+            ClusterEventWithHint(EventResource.CSI_STORAGE_CAPACITY, ActionType.ADD | ActionType.OTHER),
         )
 
     def _is_class_of(self, pod: Pod, event: ClusterEvent) -> bool:

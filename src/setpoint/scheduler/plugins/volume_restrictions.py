@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Pod, Volume
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
 from setpoint.scheduler.plugins.volume_claims import ONE_POD, ClaimError, volumes_of
 from setpoint.scheduler.pods import PodInfo, claim_names
@@ -67,11 +67,11 @@ class VolumeRestrictions:
     def remove_pod(self, state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo) -> None:
         _count(state, other, -1)
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.ASSIGNED_POD, Action.DELETE, _frees_a_volume),
-            Interest(What.NODE, Action.ADD),
-            Interest(What.CLAIM, Action.ADD | Action.OTHER, is_claim_of),
+            ClusterEventWithHint(EventResource.ASSIGNED_POD, ActionType.DELETE, _frees_a_volume),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD),
+            ClusterEventWithHint(EventResource.CLAIM, ActionType.ADD | ActionType.OTHER, is_claim_of),
         )
 
 

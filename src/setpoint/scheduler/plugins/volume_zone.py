@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import PersistentVolumeClaim, Pod
-from setpoint.scheduler.events import Action, ClusterEvent, Interest, What
+from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult
 from setpoint.scheduler.plugins.volume_claims import ClaimError, class_of, volumes_of
 from setpoint.scheduler.plugins.volume_restrictions import is_claim_of
@@ -79,12 +79,12 @@ class VolumeZone:
                 return REFUSED
         return None
 
-    def interests(self) -> Sequence[Interest]:
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
-            Interest(What.STORAGE_CLASS, Action.ADD),
-            Interest(What.NODE, Action.ADD | Action.LABEL, _zones_changed),
-            Interest(What.CLAIM, Action.ADD | Action.OTHER, is_claim_of),
-            Interest(What.VOLUME, Action.ADD | Action.LABEL | Action.OTHER),
+            ClusterEventWithHint(EventResource.STORAGE_CLASS, ActionType.ADD),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.LABEL, _zones_changed),
+            ClusterEventWithHint(EventResource.CLAIM, ActionType.ADD | ActionType.OTHER, is_claim_of),
+            ClusterEventWithHint(EventResource.VOLUME, ActionType.ADD | ActionType.LABEL | ActionType.OTHER),
         )
 
 

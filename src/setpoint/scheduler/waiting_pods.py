@@ -8,7 +8,7 @@ from setpoint.kit.clock import Clock
 from setpoint.scheduler.status import Status, unschedulable
 
 
-class HeldPods:
+class WaitingPods:
     """By pod key. Cancelling `hold` lets go of the pod."""
 
     def __init__(self, clock: Clock) -> None:
