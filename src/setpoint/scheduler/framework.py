@@ -27,6 +27,7 @@ from setpoint.scheduler.events import ClusterEventWithHint
 from setpoint.scheduler.pods import PodInfo
 from setpoint.scheduler.snapshot import NodeInfo, Snapshot
 from setpoint.scheduler.status import Diagnosis, Status
+from setpoint.scheduler.waiting_pods import WaitingPods
 
 if TYPE_CHECKING:
     from setpoint.scheduler.nominator import Nominator
@@ -90,7 +91,7 @@ class Listers(Protocol):
 
 @dataclass(slots=True)
 class Handle:
-    """What a plugin may use. `profile` is set once its plugins are made.
+    """What a plugin may use. `profile` is set once its plugins are made; `waiting_pods` are those that Permit plugins hold.
 
     What PostFilter or Unreserve have to write goes to `later`, with a name for the log: it is done once they have returned.
     """
@@ -102,6 +103,7 @@ class Handle:
     recorder: EventRecorder
     rng: random.Random
     listers: Listers
+    waiting_pods: WaitingPods
     later: list[tuple[str, Work]] = field(default_factory=list)
     profile: Profile = field(init=False)
 

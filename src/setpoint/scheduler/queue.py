@@ -66,7 +66,6 @@ class QueuedPod:
     """A pod and its history in the queue."""
 
     __slots__ = (
-        "attempts",
         "errors",
         "info",
         "pending",
@@ -83,7 +82,6 @@ class QueuedPod:
     def __init__(self, pod: Pod, now: float) -> None:
         self.info = PodInfo(pod)
         self.since = now
-        self.attempts = 0
         self.refusals = 0
         self.errors = 0
         self.plugins: frozenset[str] = frozenset()
@@ -223,7 +221,6 @@ class SchedulingQueue:
         queued = _take(self._active) or self._take_refused()
         if queued is not None:
             self._move(queued, Place.IN_FLIGHT)
-            queued.attempts += 1
             self.looking(queued)
         return queued
 

@@ -91,7 +91,7 @@ class Scheduler:
         self._later: list[tuple[str, Work]] = []
         self._schedulers: dict[str, _Framework] = {}
         for profile, events in zip(config.profiles, recorders, strict=True):
-            handle = Handle(client, clock, self.snapshot, self.nominator, events, rng, listers, self._later)
+            handle = Handle(client, clock, self.snapshot, self.nominator, events, rng, listers, self.waiting_pods, self._later)
             made = Profile(handle, profile, plugins)
             cycle = Cycle(made, self.snapshot, self.nominator, rng)
             self._schedulers[profile.scheduler_name] = _Framework(made, cycle, events)

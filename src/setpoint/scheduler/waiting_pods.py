@@ -31,10 +31,12 @@ class WaitingPods:
             self._rejected.pop(key, None)
 
     def allow(self, key: str) -> None:
+        """Let the pod be bound; nothing happens if it is not held."""
         if key in self._held:
             self._held[key].set()
 
     def reject(self, key: str, plugin: str, reason: str) -> None:
+        """Send the pod back to the queue, refused by `plugin`; nothing happens if it is not held."""
         if key in self._held:
             self._rejected[key] = Status(unschedulable().code, (reason,), plugin)
             self._held[key].set()

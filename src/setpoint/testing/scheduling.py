@@ -20,6 +20,7 @@ from setpoint.scheduler.pods import PodInfo
 from setpoint.scheduler.profile import Profile
 from setpoint.scheduler.profiles import DEFAULT_PROFILE, ProfileConfig
 from setpoint.scheduler.snapshot import Snapshot
+from setpoint.scheduler.waiting_pods import WaitingPods
 
 _uids = itertools.count(1)
 
@@ -95,7 +96,9 @@ class Rig:
         self.snapshot = Snapshot()
         self.nominator = Nominator(self.snapshot.touch)
         self.collections = Collections()
-        self.handle = Handle(absent, VirtualClock(), self.snapshot, self.nominator, absent, rng, self.collections)
+        clock = VirtualClock()
+        waiting = WaitingPods(clock)
+        self.handle = Handle(absent, clock, self.snapshot, self.nominator, absent, rng, self.collections, waiting)
         self.profile = Profile(self.handle, config)
         self.cycle = Cycle(self.profile, self.snapshot, self.nominator, rng)
 
