@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -60,13 +60,18 @@ def of(obj: Mapping[str, Any], shape: str) -> dict[str, Any]:
     return {field.go: _value(obj.get(field.wire), field) for field in _fields(shape)}
 
 
+def each(items: Iterable[Mapping[str, Any]] | None, shape: str) -> list[dict[str, Any]] | None:
+    """A list of such structs; None, as `null`, where there is no list."""
+    return None if items is None else [of(item, shape) for item in items]
+
+
 def _value(value: Any, field: _Field) -> Any:
     if field.kind == ".":
         return of(value or {}, field.shape)
     if value is None:
         return _ZERO.get(field.kind)
     if field.kind == "[]":
-        return [of(item, field.shape) for item in value]
+        return each(value, field.shape)
     if field.kind == "*":
         return of(value, field.shape)
     return dict(sorted(value.items())) if isinstance(value, dict) else value

@@ -21,6 +21,12 @@ def test_resources_of_quotas() -> None:
     assert quota({"storage": "1Gi"}) == ['spec.hard[storage]: Invalid value: "storage": must be a standard resource for quota']
 
 
+def test_scopes_that_are_gone_are_null() -> None:
+    old: Json = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}, "scopes": ["BestEffort"]}}
+    new: Json = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
+    assert complaints(ResourceQuotaStrategy(), new, old) == ["spec.scopes: Invalid value: null: field is immutable"]
+
+
 def test_scopes_bound_what_they_are_about() -> None:
     selector = {"matchExpressions": [{"scopeName": "VolumeAttributesClass", "operator": "Exists"}]}
     assert quota({"persistentvolumeclaims": "1", "requests.storage": "1Gi"}, scopeSelector=selector) == []

@@ -14,6 +14,15 @@ STRATEGY = PodStrategy()
 TWO = {"cpu": "2", "memory": "2Gi"}
 
 
+def gated(**spec: object) -> Json:
+    return pod({"schedulingGates": [{"name": "a.example/b"}], **spec})
+
+
+def required_terms(*keys: str) -> Json:
+    terms = [{"matchExpressions": [{"key": key, "operator": "Exists"}]} for key in keys]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
 def said(spec: Json | None = None, /, **container: object) -> list[str]:
     return complaints(STRATEGY, pod(spec, **container))
 
@@ -259,3 +268,16 @@ def test_what_ephemeral_containers_cannot_have_they_cannot_have_empty() -> None:
     new["spec"]["ephemeralContainers"] = [{"name": "e", "image": "i", "lifecycle": {}, "resources": {}}]
     (complaint,) = complaints(PodEphemeralContainersStrategy(), new, old)
     assert complaint == "spec.ephemeralContainers[0].lifecycle: Forbidden: cannot be set for an Ephemeral Container"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ({"nodeSelector": {"a": "b"}}, {}, "nodeSelector: Invalid value: null: "),
+        ({"affinity": required_terms("a")}, {}, "nodeSelectorTerms: Invalid value: null: "),
+        ({"affinity": required_terms("a")}, {"affinity": required_terms("a", "b")}, '[{"MatchExpressions":[{"Key":"a",'),
+    ],
+)
+def test_what_gated_pods_may_not_lose(before: Json, after: Json, shown: str) -> None:
+    [complaint] = complaints(STRATEGY, gated(**after), created(STRATEGY, gated(**before)))
+    assert shown in complaint

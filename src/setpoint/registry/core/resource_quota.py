@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from setpoint.api.machinery import quantity
 from setpoint.api.machinery.status import FieldError, invalid, required
-from setpoint.registry import go_form
+from setpoint.registry import formats, go_form
 from setpoint.registry.fields import Errors
 from setpoint.registry.pod.validation.resources import STANDARD, is_quota_huge_page, resource_amount, resource_name
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
@@ -55,9 +55,9 @@ class ResourceQuotaStrategy(SpecStatusStrategy):
         return errors + _selector(spec)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        new, before = (list((one.get("spec") or {}).get("scopes") or []) for one in (obj, old))
+        new, before = ((one.get("spec") or {}).get("scopes") for one in (obj, old))
         errors = self.validate(context, obj)
-        return errors if set(new) == set(before) else [*errors, invalid("spec.scopes", new, "field is immutable")]
+        return errors if set(new or ()) == set(before or ()) else [*errors, invalid("spec.scopes", new, formats.IMMUTABLE)]
 
 
 def _round(holder: Object, field: str) -> None:

@@ -124,9 +124,9 @@ def _placement(spec: Spec) -> Errors:
     if selector is not None:
         given.append("`nodeSelector`")
         errors += validate_node_selector("spec.nodeSelector", selector)
-        terms = selector.get("nodeSelectorTerms") or []
-        if len(terms) != 1:
-            shown = [go_form.of(term, "NodeSelectorTerm") for term in terms]
+        terms = selector.get("nodeSelectorTerms")
+        if len(terms or ()) != 1:
+            shown = go_form.each(terms, "NodeSelectorTerm")
             errors.append(invalid("spec.nodeSelector.nodeSelectorTerms", shown, "must have exactly one node selector term"))
     for field in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(field):

@@ -36,7 +36,7 @@ class ServiceCIDRStrategy(Strategy):
         new, before = _ranges(obj), _ranges(old)
         grown = len(before) == 1 and len(new) == 2
         if len(new) != len(before) and not grown:
-            return [invalid(_PATH, new, formats.IMMUTABLE)]
+            return [invalid(_PATH, (obj.get("spec") or {}).get("cidrs"), formats.IMMUTABLE)]
         errors = [invalid(f"{_PATH}[{i}]", new[i], formats.IMMUTABLE) for i, value in enumerate(before) if new[i] != value]
         return errors + self.validate(context, obj) if grown else errors
 

@@ -98,7 +98,7 @@ def _families(path: str, values: Sequence[str], entries: Statuses) -> Errors:
         errors.append(internal(path, f"failed to check for dual stack with error:invalid IP[{bad}]: {values[bad]}"))
     versions = {address.version for address in parsed if address is not None}
     if bad is not None or len(versions) != 2 or len(values) > 2:
-        shown = [go_form.of(entry, "IP") for entry in entries]
+        shown = go_form.each(entries, "IP")
         errors.append(invalid(path, shown, "may specify no more than one IP for each IP family"))
     return errors
 

@@ -128,7 +128,7 @@ def _gated_changes(munged: dict[str, Any], old: Spec) -> Errors:
     if before != after:
         if any(after.get(key) != value for key, value in before.items()):
             why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-            errors.append(invalid("spec.nodeSelector", after, why))
+            errors.append(invalid("spec.nodeSelector", munged.get("nodeSelector"), why))
         _restore(munged, old, "nodeSelector")
     old_node = (old.get("affinity") or {}).get("nodeAffinity")
     new_node = (munged.get("affinity") or {}).get("nodeAffinity")
@@ -150,10 +150,11 @@ def _node_affinity_change(path: str, new: Spec, old: Spec) -> Errors:
         return []
     where = f"{path}.{field}"
     before = old[field].get("nodeSelectorTerms") or []
-    after = (new.get(field) or {}).get("nodeSelectorTerms") or []
+    given = (new.get(field) or {}).get("nodeSelectorTerms")
+    after = given or []
     if len(before) != len(after):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        return [invalid(f"{where}.nodeSelectorTerms", after, why)]
+        return [invalid(f"{where}.nodeSelectorTerms", go_form.each(given, "NodeSelectorTerm"), why)]
     why = "only additions are allowed (no mutations or deletions)"
     return [
         invalid(f"{where}.nodeSelectorTerms[{i}]", go_form.of(after[i], "NodeSelectorTerm"), why)
