@@ -5,12 +5,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from setpoint.api.machinery import quota
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import RESOURCEQUOTAS, ResourceQuota
-from setpoint.controllers.resource_quota.reconciler import LANDING, QuotaReconciler
+from setpoint.controllers.resource_quota.reconciler import LANDING, QuotaReconciler, Unread
 from setpoint.kit.clock import VirtualClock
 
 NAME = "resourcequota-controller"
@@ -140,13 +141,14 @@ async def test_what_was_charged_for_and_is_being_written_is_counted() -> None:
         async def list(self, resource: Any, *_: object, **__: object) -> Any:
             return SimpleNamespace(items=[present] if resource is RESOURCEQUOTAS else [*written], continue_token="")
 
-    caches: Any = SimpleNamespace(get=lambda _: present, resource_version="9")
+    caches: Any = SimpleNamespace(get=lambda _: present, list=lambda _: [], resource_version="9")
+    caches.store = caches
     served: Any = Served()
     reconciler = QuotaReconciler(served, clock, caches, caches)
     reconciler.changed("ns/q")
     looking = asyncio.create_task(reconciler.observe("ns/q"))
     await clock.advance(LANDING / 2)
-    written.append({"metadata": {"uid": "u", "resourceVersion": "10"}, "spec": {}, "status": {}})
+    written.append(Unread(Raw(b'{"uid":"u","resourceVersion":"10"}')))
     await clock.advance(LANDING)
     observed = await looking
     assert observed is not None

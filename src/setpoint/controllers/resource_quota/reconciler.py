@@ -13,6 +13,7 @@ from setpoint.api.machinery import quantity, quota
 from setpoint.api.machinery.quota import Amounts
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
+from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import PERSISTENTVOLUMECLAIMS, PODS, RESOURCEQUOTAS, SERVICES, Pod, ResourceQuota
 from setpoint.client.client import Client
 from setpoint.client.controller import Result
@@ -58,8 +59,9 @@ _DEVICES = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", 
 #: kinds of which more than the number counts
 _WHOLE: Mapping[str, Resource[Unread]] = {
     _DEVICES.group_resource: _DEVICES,
-    **{each.group_resource: _unread(each) for each in (PODS, SERVICES, PERSISTENTVOLUMECLAIMS)},
+    **{each.group_resource: _unread(each) for each in (SERVICES, PERSISTENTVOLUMECLAIMS)},
 }
+_UNREAD_PODS = _unread(PODS)
 
 
 _Known = dict[tuple[str, str], Amounts]
@@ -139,8 +141,8 @@ class QuotaReconciler:
         counted = {name: quota.counted_resource(name) for name in hard}
         unknown = {""}
         for resource in sorted({*counted.values()} - {""}):
-            if calm and resource == PODS.group_resource:
-                total |= self._count_pods(key, spec, present.metadata.namespace, total)
+            if resource == PODS.group_resource:
+                total |= await self._count_pods(key, spec, present.metadata.namespace, total, calm=calm)
                 continue
             items = await self._list(resource, present.metadata.namespace)
             if items is None:
@@ -163,17 +165,32 @@ class QuotaReconciler:
         used = quota.usage(resource, obj, self._clock.now())
         return {name: value for name, value in used.items() if name in names}
 
-    def _count_pods(self, key: str, spec: Mapping[str, Any], namespace: str, names: Amounts) -> Amounts:
+    async def _count_pods(self, key: str, spec: Mapping[str, Any], namespace: str, names: Amounts, *, calm: bool) -> Amounts:
+        pods = self._pods.store.list(namespace) if calm else await self._present_pods(namespace)
         counts = self._pod_counts.get(key)
         if counts is None or counts.spec != spec:
             counts = self._pod_counts[key] = PodCounts(spec, names)
-        return counts.total(self._pods.store.list(namespace), self._clock.now())
+        return counts.total(pods, self._clock.now())
+
+    async def _present_pods(self, namespace: str) -> list[Pod]:
+        """The pods that the server has now; one that the cache has in the same version is not read a second time."""
+        items = await self._pages(_UNREAD_PODS, namespace)
+        cached = {pod.metadata.uid: pod for pod in self._pods.store.list(namespace)}
+        found: list[Pod] = []
+        for item in items:
+            uid, version, _ = _identity(item)
+            pod = cached.get(uid)
+            if pod is None or pod.metadata.resource_version != version:
+                pod = convert(item.read(), Pod)
+            found.append(pod)
+        return found
 
     async def _list(self, name: str, namespace: str) -> list[Any] | None:
         """All objects of a resource in the namespace; None where there is no such resource."""
         resource = _WHOLE.get(name) or await self.resource(name)
-        if resource is None:
-            return None
+        return None if resource is None else await self._pages(resource, namespace)
+
+    async def _pages(self, resource: Resource[Any], namespace: str) -> list[Any]:
         out: list[Any] = []
         token = ""
         while True:
