@@ -102,6 +102,10 @@ async def test_custom_kinds_are_listed_as_their_own_server_does() -> None:
     assert [entry["name"] for entry in document["resources"]] == ["deployments", "deployments/status", "deployments/scale"]
     verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
     assert document["resources"][0]["verbs"] == verbs
+    (entry,) = orjson.loads((await ask(discovery, "/apis", AGGREGATED)).body)["items"][0]["versions"][0]["resources"]
+    kinds = [entry["responseKind"], *(sub["responseKind"] for sub in entry["subresources"])]
+    own = {"group": "demo.test", "version": "v1", "kind": "Deployment"}
+    assert kinds == [own, own, {"group": "autoscaling", "version": "v1", "kind": "Scale"}]
     assert (await ask(discovery, "/apis/demo.test/v2")).body == b"404 page not found\n"
     with pytest.raises(StatusError):
         await ask(Discovery(lambda: GROUPS, lambda: RESOURCES, lambda: ""), "/apis/apps/v2")

@@ -116,7 +116,7 @@ class Discovery:
         return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}", "resources": rows}
 
     def _version(self, name: str, version: str) -> dict[str, Any]:
-        resources = [_aggregated_resource(row) for row in self._served(name, version)]
+        resources = [_aggregated_resource(row, version) for row in self._served(name, version)]
         return {"version": version, "resources": resources, "freshness": "Current"}
 
     def _aggregated(self, *, core: bool) -> dict[str, Any]:
@@ -227,10 +227,12 @@ def _storage_version_hash(row: ServedResource) -> str:
     return base64.b64encode(digest[:8]).decode()
 
 
-def _aggregated_resource(row: ServedResource) -> dict[str, Any]:
+def _aggregated_resource(row: ServedResource, version: str) -> dict[str, Any]:
+    """What a resource answers with is named in full for custom kinds; for others group and version are left to be supplied."""
+    own = {"group": row.group, "version": version} if row.custom else {"group": "", "version": ""}
     entry: dict[str, Any] = {
         "resource": row.plural,
-        "responseKind": {"group": "", "version": "", "kind": row.kind},
+        "responseKind": {**own, "kind": row.kind},
         "scope": "Namespaced" if row.namespaced else "Cluster",
         "singularResource": row.singular,
         "verbs": _verbs(row),
@@ -243,7 +245,11 @@ def _aggregated_resource(row: ServedResource) -> dict[str, Any]:
         entry["subresources"] = [
             {
                 "subresource": sub.name,
-                "responseKind": {"group": sub.group or "", "version": sub.version or "", "kind": sub.kind or row.kind},
+                "responseKind": {
+                    "group": sub.group or own["group"],
+                    "version": sub.version or own["version"],
+                    "kind": sub.kind or row.kind,
+                },
                 "verbs": list(sub.verbs),
             }
             for sub in _subresources(row)
