@@ -29,10 +29,10 @@ from setpoint.app import (
     authorizers,
     bootstrap,
     encryption,
+    etcd,
     extension_authentication,
     flow_control_objects,
     kubeconfig,
-    shared,
 )
 from setpoint.app.assembly import Objects, make_pipeline
 from setpoint.app.certificates import PROXY_NAME, Certificates
@@ -111,7 +111,7 @@ class ApiServer:
         except StoreError as error:
             raise StartError(str(error)) from error
         if self.options.on_etcd:
-            await shared.check_authority(self._objects, self.authority.pem, self.data.pki)
+            await etcd.check_authority(self._objects, self.authority.pem, self.data.pki)
         else:
             await ServiceAllocator(self._store).repair()
         for follower in self.pipeline.followers:
@@ -260,7 +260,7 @@ def make_store(options: Options, data: DataDir, clock: Clock, values: Values) ->
 
         return memory_store(clock)
     if options.on_etcd:
-        return shared.etcd(options, clock, values)
+        return etcd.store(options, clock, values)
     from setpoint.storage.backends.sqlite import sqlite_store
 
     return sqlite_store(data.store, clock, values=values)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 from setpoint.app.options import Election
-from setpoint.app.parts import Runs
+from setpoint.app.parts import Runnable
 from setpoint.client.client import ClientProtocol
 from setpoint.client.leader import LeaderElection, LeadershipLost, Timing
 from setpoint.kit import logs
@@ -19,7 +19,7 @@ CONTROLLER_MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
 
 
 def elected(
-    lease: str, make: Callable[[], Runs], client: ClientProtocol, clock: Clock, election: Election
+    lease: str, make: Callable[[], Runnable], client: ClientProtocol, clock: Clock, election: Election
 ) -> Callable[[], Awaitable[None]]:
     """A loop that makes a part and runs it whenever it holds the lease `lease`, anew each time: what it knew may be old."""
     timing = Timing(election.lease_seconds, election.renew_seconds, election.retry_seconds)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from setpoint.node.simulated.fleet import Declared, SimulatedNodes
 
 
-class Runs(Protocol):
+class Runnable(Protocol):
     """A part: `run` works until it is cancelled."""
 
     async def run(self) -> None: ...
@@ -172,7 +172,7 @@ def simulated_nodes(options: Options, client: Client, clients: Callable[[str], C
     return SimulatedNodes(client, clock, specs, stages=stages, clients=clients, beats=Beats(lease), rng=chance)
 
 
-def scheduler(options: Options, client: Client, clock: Clock) -> Runs:
+def scheduler(options: Options, client: Client, clock: Clock) -> Runnable:
     """The scheduler, with its own informers. Raises StartError for a configuration that cannot be used."""
     from setpoint.scheduler.scheduler import Scheduler
 
@@ -192,7 +192,7 @@ def controllers_loop(
 ) -> Callable[[], Awaitable[None]]:
     """The controller manager as a loop: at once, or whenever its lease is ours."""
 
-    def make() -> Runs:
+    def make() -> Runnable:
         return controller_manager(options, authority, client, clock, clients)
 
     if not options.elects:
@@ -205,7 +205,7 @@ def controllers_loop(
 def scheduler_loop(options: Options, client: Client, clock: Clock) -> Callable[[], Awaitable[None]]:
     """The scheduler as a loop: at once, or whenever its lease is ours."""
 
-    def make() -> Runs:
+    def make() -> Runnable:
         return scheduler(options, client, clock)
 
     if not options.elects:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from msgspec import Struct, field
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.admission_policies import params, patching
@@ -32,18 +32,6 @@ from setpoint.registry.admission.request import AdmissionRequest
 
 NAME = "MutatingAdmissionPolicy"
 Param = Mapping[str, Any] | None
-
-
-class Pass(Struct):
-    """What one pass leaves for the next: the object as the last policy left it, whom a change brings back, and who comes."""
-
-    output: bytes = b""
-    asked: set[tuple[str, ...]] = field(default_factory=set)
-    again: set[tuple[str, ...]] = field(default_factory=set)
-
-    def bring_back(self) -> None:
-        self.again |= self.asked
-        self.asked = set()
 
 
 class Invocation(Struct, frozen=True):
@@ -71,10 +59,10 @@ async def admit(step: PolicyStep, request: AdmissionRequest) -> None:
     """Let the policies change the write's object."""
     if request.obj is None:
         return
-    await _Hearing(step, request).hear()
+    await _PoliciesOverWrite(step, request).run()
 
 
-class _Hearing:
+class _PoliciesOverWrite:
     """All policies over one write."""
 
     def __init__(self, step: PolicyStep, request: AdmissionRequest) -> None:
@@ -82,17 +70,17 @@ class _Hearing:
         self._request = request
         self._subject = Subject(request, step.pipeline, hide=True)
         self._answers = Answers(self._subject)
-        self._state: Pass = request.passes.setdefault(NAME, Pass())
+        self._state = request.reinvocation(NAME)
         self._failures: list[Failure] = []
 
-    async def hear(self) -> None:
+    async def run(self) -> None:
         found = [invocation for policy in self._step.policies for invocation in await self._invocations(policy)]
         if found:
-            await self._run(found)
+            await self._invoke(found)
         if self._failures:
             raise self._refusal()
 
-    async def _run(self, found: list[Invocation]) -> None:
+    async def _invoke(self, found: list[Invocation]) -> None:
         state, request = self._state, self._request
         if request.reinvoking and state.output != orjson.dumps(request.obj):
             state.bring_back()

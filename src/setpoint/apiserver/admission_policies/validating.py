@@ -67,7 +67,7 @@ async def validate(step: PolicyStep, request: AdmissionRequest) -> None:
     answers = Answers(subject)
     denials: list[Denial] = []
     for policy in step.policies:
-        await _Hearing(step, policy, subject, answers, denials).hear()
+        await _PolicyOverWrite(step, policy, subject, answers, denials).run()
     if denials:
         raise _refusal(request, denials[0])
 
@@ -80,7 +80,7 @@ def _refusal(request: AdmissionRequest, denial: Denial) -> StatusError:
     return StatusError(_CODES.get(reason, 422), reason, forbidden.message, details)
 
 
-class _Hearing:
+class _PolicyOverWrite:
     """One policy over one write."""
 
     def __init__(self, step: PolicyStep, policy: Policy, subject: Subject, answers: Answers, denials: list[Denial]) -> None:
@@ -91,7 +91,7 @@ class _Hearing:
         self._denials = denials
         self._annotations: dict[str, list[str]] = {}
 
-    async def hear(self) -> None:
+    async def run(self) -> None:
         try:
             target = await place(self._step.choice, self._policy.constraints, self._subject)
             if target is None:

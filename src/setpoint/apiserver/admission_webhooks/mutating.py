@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from msgspec import Struct, field
 
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver.admission_webhooks import review
@@ -19,25 +18,13 @@ from setpoint.apiserver.admission_webhooks.step import WebhookStep
 from setpoint.apiserver.admission_webhooks.subject import Subject
 from setpoint.kit import logs
 from setpoint.registry.admission.matching import Target
-from setpoint.registry.admission.request import AdmissionRequest
+from setpoint.registry.admission.request import AdmissionRequest, Reinvocation
 
 log = logs.get_logger("apiserver.webhooks")
 
 NAME = "MutatingAdmissionWebhook"
 MUTATION, PATCH = "mutation.webhook.admission.k8s.io/", "patch.webhook.admission.k8s.io/"
 FAILED_OPEN = "failed-open.mutation.webhook.admission.k8s.io/"
-
-
-class Pass(Struct):
-    """What one pass leaves for the next: the object as the last webhook left it, whom a change brings back, and who comes."""
-
-    output: bytes = b""
-    asked: set[str] = field(default_factory=set)
-    again: set[str] = field(default_factory=set)
-
-    def bring_back(self) -> None:
-        self.again |= self.asked
-        self.asked = set()
 
 
 class MutatingWebhooks(WebhookStep):
@@ -48,7 +35,7 @@ class MutatingWebhooks(WebhookStep):
     async def admit(self, request: AdmissionRequest) -> None:
         if self.is_starting(request):
             return
-        state: Pass = request.passes.setdefault(NAME, Pass())
+        state = request.reinvocation(NAME)
         if request.reinvoking and state.output != _dumped(request):
             state.bring_back()
         subject = Subject(request, self.pipeline, hide=True)
@@ -59,7 +46,7 @@ class MutatingWebhooks(WebhookStep):
             await self._one(hook, subject, target, index, state)
         state.output = _dumped(request)
 
-    async def _one(self, hook: Hook, subject: Subject, target: Target, index: int, state: Pass) -> None:
+    async def _one(self, hook: Hook, subject: Subject, target: Target, index: int, state: Reinvocation) -> None:
         place = f"round_{int(subject.request.reinvoking)}_index_{index}"
         changed, failure = False, None
         try:

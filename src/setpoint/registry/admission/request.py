@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -19,6 +19,23 @@ class Shown(Protocol):
 
     def take(self, obj: Object, shown: Object) -> None:
         """Change the object so that this is what is shown of it."""
+
+
+class Reinvocation(Struct):
+    """What a mutating step that asks others (webhooks, policies) keeps from its first pass for the second.
+
+    `output` is the object as the last of them left it; `asked` want to see it again after a later change, `again` are those whom
+    a change has brought back. They are named as the step pleases. Source: `reinvocationcontext.go` of both plugins.
+    """
+
+    output: bytes = b""
+    asked: set[Hashable] = field(default_factory=set)
+    again: set[Hashable] = field(default_factory=set)
+
+    def bring_back(self) -> None:
+        """The object changed: who asked for it comes again."""
+        self.again |= self.asked
+        self.asked = set()
 
 
 class AdmissionRequest(Struct):
@@ -52,8 +69,12 @@ class AdmissionRequest(Struct):
     reinvoking: bool = False
     #: how the endpoint shows the object, where that is not the object itself (`scale`)
     shown: Shown | None = None
-    #: what a step keeps from the first pass to the second, by the step's name
-    passes: dict[str, Any] = field(default_factory=dict)
+    #: by the step's name
+    reinvocations: dict[str, Reinvocation] = field(default_factory=dict)
+
+    def reinvocation(self, step: str) -> Reinvocation:
+        """What a step keeps from one pass to the next."""
+        return self.reinvocations.setdefault(step, Reinvocation())
 
 
 class Admission(Protocol):

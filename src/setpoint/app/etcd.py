@@ -15,13 +15,13 @@ from setpoint.storage.protocol import Store
 _ROOT_CA = ("configmaps", "kube-system", "kube-root-ca.crt")
 
 
-class Finds(Protocol):
+class Getter(Protocol):
     """Looks up a stored object."""
 
     async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None: ...
 
 
-def etcd(options: Options, clock: Clock, values: Values) -> Store:
+def store(options: Options, clock: Clock, values: Values) -> Store:
     """The store at `etcd://…`, not yet open; raises StartError where the options make no sense."""
     from setpoint.storage.backends.etcd.members import Members, parse
     from setpoint.storage.backends.etcd.store import etcd_store
@@ -48,7 +48,7 @@ def _path(text: str) -> Path | None:
     return Path(text) if text else None
 
 
-async def check_authority(objects: Finds, pem: str, pki: Path) -> None:
+async def check_authority(objects: Getter, pem: str, pki: Path) -> None:
     """Refuse to serve a cluster whose clients trust another CA: certificates and tokens of one server must hold at all.
 
     Raises StartError. The CA that a cluster knows is in the ConfigMap that every namespace has.
