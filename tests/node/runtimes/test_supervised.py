@@ -13,7 +13,7 @@ import pytest
 from tests.node.conftest import eventually
 
 from setpoint.node.handlers import run_command
-from setpoint.node.runtime import ContainerInfo, ContainerSpec, ExecSpec, NotRunning, SandboxSpec
+from setpoint.node.runtime import ContainerInfo, ContainerSpec, ExecSpec, NotRunning, SandboxSpec, Session
 from setpoint.node.runtimes.process.runtime import ProcessRuntime
 from setpoint.node.supervisor import records
 
@@ -81,6 +81,33 @@ async def test_a_client_that_leaves_a_silent_container_leaves_no_descriptors(pod
         with pytest.raises(NotRunning):
             await pod.runtime.attach(UID, "none", ExecSpec(()))
     await eventually(lambda: pod.supervisor().num_fds() <= before)
+
+
+async def take(session: Session, count: int) -> int:
+    """Read so many bytes, or to the end; how many came."""
+    taken = 0
+    async with asyncio.timeout(10):
+        while taken < count and (data := (await session.read())[1]):
+            taken += len(data)
+    return taken
+
+
+async def test_a_slow_client_loses_nothing_and_one_that_leaves_holds_nobody_up(pod: Pod) -> None:
+    await pod.start("first", "sh", "-c", "read x; head -c 500000 /dev/zero; read x; head -c 500000 /dev/zero", stdin=True)
+    slow = await pod.runtime.attach(UID, "first", ExecSpec((), stdin=True))
+    leaves = await pod.runtime.attach(UID, "first", ExecSpec(()))
+    await slow.write(b"\n")
+    assert await take(leaves, 1) > 0
+    await leaves.close()
+    taken = await take(slow, 500_000)
+    assert taken == 500_000
+    await slow.write(b"\n")
+    log = Path(pod.directory) / "logs" / "first.log"
+    await eventually(lambda: log.stat().st_size > 500_000)
+    assert pod.exits.empty(), "it waits for who is slow"
+    assert await take(slow, 1_000_000) == 500_000
+    assert (await pod.exits.get()).exit_code == 0
+    await slow.close()
 
 
 async def test_a_broken_connection_does_not_double_containers(pod: Pod) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from setpoint.node.supervisor import cgroups, launch, mounts, procfs, records
+from setpoint.node.supervisor.attached import Attached, Loop
 from setpoint.node.supervisor.logfile import LineWriter, LogFile
 
 CHUNK = 64 * 1024
@@ -26,12 +27,13 @@ class Container:
     launch: launch.Launch
     pid: int
     log: LogFile
+    attached: Attached
     writers: dict[int, LineWriter] = field(default_factory=dict)  # by the descriptor that is read
     names: dict[int, str] = field(default_factory=dict)
     stdin: int = -1  # the pipe's writing end, or the terminal's master
     tty: bool = False
     stdin_once: bool = False
-    attached: list[dict[str, int]] = field(default_factory=list)  # stream name -> descriptor of an attached client
+    paused: set[int] = field(default_factory=set)  # descriptors that are not read until clients have caught up
 
 
 def parse_launch(spec: Mapping[str, Any]) -> launch.Launch:
@@ -42,20 +44,11 @@ def parse_launch(spec: Mapping[str, Any]) -> launch.Launch:
 
 
 class Containers:
-    """All of them. `watch(fd, reader)` and `unwatch(fd)` register with the supervisor's loop; `tell` sends an event to the
-    agents.
-    """
+    """All of them. `tell` sends an event to the agents."""
 
-    def __init__(
-        self,
-        directory: str,
-        watch: Callable[[int, Callable[[int], object]], None],
-        unwatch: Callable[[int], None],
-        tell: Callable[[dict[str, Any]], None],
-    ) -> None:
+    def __init__(self, directory: str, loop: Loop, tell: Callable[[dict[str, Any]], None]) -> None:
         self.directory = directory
-        self._watch = watch
-        self._unwatch = unwatch
+        self._loop = loop
         self._tell = tell
         self.by_id: dict[str, Container] = {}
         self.execs: dict[int, str] = {}  # pid -> the agent's name for it
@@ -97,12 +90,13 @@ class Containers:
             streams.close_outer()
             log.close()
             raise
-        container = Container(spec["id"], record, wanted, pid, log, stdin=streams.stdin, tty=wanted.tty)
+        attached = Attached(self._loop, lambda name: self._pause(container, name), lambda name: self._resume(container, name))
+        container = Container(spec["id"], record, wanted, pid, log, attached, stdin=streams.stdin, tty=wanted.tty)
         container.stdin_once = bool(spec.get("stdinOnce"))
         for name, descriptor in streams.outer.items():
             container.writers[descriptor] = LineWriter(log, name)
             container.names[descriptor] = name
-            self._watch(descriptor, functools.partial(self._read, container))
+            self._loop.watch(descriptor, functools.partial(self._read, container))
         self.by_id[container.id] = container
         return record
 
@@ -118,19 +112,26 @@ class Containers:
             self._end_stream(container, descriptor)
             return False
         container.writers[descriptor].feed(data)
-        name = container.names[descriptor]
-        for client in list(container.attached):
-            if name in client and not _offer(client[name], data):
-                self.detach(container, client)
+        container.attached.feed(container.names[descriptor], data)
         return True
 
+    def _pause(self, container: Container, name: str) -> None:
+        for descriptor in [each for each, known in container.names.items() if known == name and each not in container.paused]:
+            self._loop.unwatch(descriptor)
+            container.paused.add(descriptor)
+
+    def _resume(self, container: Container, name: str) -> None:
+        for descriptor in [each for each in container.paused if container.names[each] == name]:
+            container.paused.discard(descriptor)
+            self._loop.watch(descriptor, functools.partial(self._read, container))
+
     def _end_stream(self, container: Container, descriptor: int) -> None:
-        self._unwatch(descriptor)
+        if descriptor in container.paused:
+            container.paused.discard(descriptor)
+        else:
+            self._loop.unwatch(descriptor)
         container.writers.pop(descriptor).finish()
-        name = container.names.pop(descriptor)
-        for client in container.attached:
-            if name in client:
-                self._let_go(client.pop(name))
+        container.attached.end(container.names.pop(descriptor))
         if descriptor != container.stdin:
             os.close(descriptor)
 
@@ -163,21 +164,10 @@ class Containers:
         for name, descriptor in (("stdout", out), ("stderr", err)):
             if name in names:
                 client[name] = descriptor
-                # a pipe's writing end is "readable" when its reader went away
-                self._watch(descriptor, lambda _: self.detach(container, client))
             else:
                 os.close(descriptor)
-        container.attached.append(client)
+        container.attached.add(client)
         return container.stdin
-
-    def detach(self, container: Container, client: dict[str, int]) -> None:
-        container.attached.remove(client)
-        for descriptor in client.values():
-            self._let_go(descriptor)
-
-    def _let_go(self, descriptor: int) -> None:
-        self._unwatch(descriptor)
-        os.close(descriptor)
 
     def close_stdin(self, container_id: str) -> None:
         container = self.by_id.get(container_id)
@@ -306,11 +296,3 @@ class _Streams:
     def close_outer(self) -> None:
         for descriptor in {*self.outer.values(), self.stdin} - {-1}:
             os.close(descriptor)
-
-
-def _offer(descriptor: int, data: bytes) -> bool:
-    """Write to an attached client without waiting; False if it is gone or does not keep up (then it is dropped)."""
-    try:
-        return os.write(descriptor, data) == len(data)
-    except OSError:
-        return False

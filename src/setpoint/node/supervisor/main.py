@@ -82,13 +82,16 @@ class Supervisor:
         self.connections: set[Connection] = set()
         self.running = True
         self.handed: socket.socket | None = None
-        self.containers = Containers(directory, self._watch, self._unwatch, self._broadcast)
+        self.containers = Containers(directory, self, self._broadcast)
 
-    def _watch(self, descriptor: int, reader: Callable[[int], Any]) -> None:
+    def watch(self, descriptor: int, reader: Callable[[int], Any], *, writing: bool = False) -> None:
+        """Call `reader` with the descriptor whenever it can be read, or written to."""
         os.set_blocking(descriptor, False)
-        self.selector.register(descriptor, selectors.EVENT_READ, lambda: reader(descriptor))
+        event = selectors.EVENT_WRITE if writing else selectors.EVENT_READ
+        self.selector.register(descriptor, event, lambda: reader(descriptor))
 
-    def _unwatch(self, descriptor: int) -> None:
+    def unwatch(self, descriptor: int) -> None:
+        """Watch it no longer."""
         self.selector.unregister(descriptor)
 
     def _broadcast(self, event: dict[str, Any]) -> None:
