@@ -9,7 +9,7 @@ async def make(api: Any, name: str, **metadata: Any) -> Any:
     return await api(f"POST {CONFIGMAPS}", {"metadata": {"name": name, **metadata}})
 
 
-async def test_b16_finalizers_hold_an_object_until_the_last_is_gone(api: Any) -> None:
+async def test_finalizers_hold_an_object_until_the_last_is_gone(api: Any) -> None:
     await make(api, "m", finalizers=["x.io/a", "x.io/b"])
     marked = await api(f"DELETE {CONFIGMAPS}/m")
     assert marked["metadata"]["deletionGracePeriodSeconds"] == 0
@@ -26,7 +26,7 @@ async def test_b16_finalizers_hold_an_object_until_the_last_is_gone(api: Any) ->
     await api(f"GET {CONFIGMAPS}/m", code=404)
 
 
-async def test_b12_preconditions_protect_an_object_of_the_same_name(api: Any) -> None:
+async def test_preconditions_protect_an_object_of_the_same_name(api: Any) -> None:
     first = await make(api, "m")
     await api(f"DELETE {CONFIGMAPS}/m")
     second = await make(api, "m")
@@ -37,7 +37,7 @@ async def test_b12_preconditions_protect_an_object_of_the_same_name(api: Any) ->
     await api(f"DELETE {CONFIGMAPS}/m", {"preconditions": {"uid": second["metadata"]["uid"]}})
 
 
-async def test_b21_foreground_and_orphan_put_their_finalizers_on(api: Any) -> None:
+async def test_foreground_and_orphan_put_their_finalizers_on(api: Any) -> None:
     await make(api, "a")
     await make(api, "b")
     foreground = await api(f"DELETE {CONFIGMAPS}/a?propagationPolicy=Foreground")
@@ -47,7 +47,7 @@ async def test_b21_foreground_and_orphan_put_their_finalizers_on(api: Any) -> No
     await api(f"DELETE {CONFIGMAPS}/b?propagationPolicy=Sideways", code=422)
 
 
-async def test_b19_a_collection_is_deleted_by_selector_and_answers_a_list(api: Any) -> None:
+async def test_a_collection_is_deleted_by_selector_and_answers_a_list(api: Any) -> None:
     for name, label in (("a", "x"), ("b", "x"), ("c", "y")):
         await make(api, name, labels={"app": label})
     tried = await api(f"DELETE {CONFIGMAPS}?labelSelector=app=x&dryRun=All")

@@ -46,7 +46,7 @@ async def test_unknown_things_are_404_and_wrong_methods_405(api: Any) -> None:
     assert (response.status, response.body) == (404, b"404 page not found\n")
 
 
-async def test_b38_types_of_bodies_and_answers(api: Any) -> None:
+async def test_types_of_bodies_and_answers(api: Any) -> None:
     body = orjson.dumps({"metadata": {"name": "a"}})
     await api(f"POST {CONFIGMAPS}", body, code=415, content_type="application/x-www-form-urlencoded")
     await api(f"POST {CONFIGMAPS}", body, code=201)
@@ -58,7 +58,7 @@ async def test_b38_types_of_bodies_and_answers(api: Any) -> None:
     assert b"reason: NotFound" in response.body
 
 
-async def test_b30_unknown_and_repeated_fields_are_warned_of_by_default(api: Any) -> None:
+async def test_unknown_and_repeated_fields_are_warned_of_by_default(api: Any) -> None:
     body = b'{"metadata":{"name":"a"},"data":{"k":"1","k":"2"},"odd":1}'
     response = await api.respond(f"POST {CONFIGMAPS}", body)
     assert response.status == 201
@@ -68,7 +68,7 @@ async def test_b30_unknown_and_repeated_fields_are_warned_of_by_default(api: Any
     assert warning_header('unknown field "odd"') == '299 - "unknown field \\"odd\\""'
 
 
-async def test_b10_a_lease_needs_a_version_and_a_config_map_does_not(api: Any) -> None:
+async def test_a_lease_needs_a_version_and_a_config_map_does_not(api: Any) -> None:
     leases = "/apis/coordination.k8s.io/v1/namespaces/ns1/leases"
     await api(f"POST {leases}", {"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}})
     refused = await api(f"PUT {leases}/l", {"metadata": {"name": "l"}, "spec": {"holderIdentity": "you"}}, code=422)
@@ -77,7 +77,7 @@ async def test_b10_a_lease_needs_a_version_and_a_config_map_does_not(api: Any) -
     await api(f"PUT {CONFIGMAPS}/a", {"metadata": {"name": "a"}, "data": {"k": "v"}})
 
 
-async def test_b28_apply_conflicts_with_an_update_of_another_manager(api: Any) -> None:
+async def test_apply_conflicts_with_an_update_of_another_manager(api: Any) -> None:
     await api(f"POST {CONFIGMAPS}", {"metadata": {"name": "a"}, "data": {"k": "v1"}})
     applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v2"}}
     line, media = f"PATCH {CONFIGMAPS}/a?fieldManager=test", "application/apply-patch+yaml"
@@ -88,14 +88,14 @@ async def test_b28_apply_conflicts_with_an_update_of_another_manager(api: Any) -
     assert await api(line, applied, content_type=media) == forced
 
 
-async def test_b36_only_fields_that_a_kind_offers_can_be_selected(api: Any) -> None:
+async def test_only_fields_that_a_kind_offers_can_be_selected(api: Any) -> None:
     await api(f"GET {CONFIGMAPS}?fieldSelector=data.k=v", code=400)
     await api(f"DELETE {CONFIGMAPS}?fieldSelector=data.k=v", code=400)
     await api(f"GET {CONFIGMAPS}?watch=1&fieldSelector=data.k=v", code=400)
     await api(f"GET {CONFIGMAPS}?fieldSelector=metadata.name=a")
 
 
-async def test_b35_a_watch_sends_the_columns_of_a_table_once(api: Any) -> None:
+async def test_a_watch_sends_the_columns_of_a_table_once(api: Any) -> None:
     made = await api(f"POST {CONFIGMAPS}", {"metadata": {"name": "a"}, "data": {"k": "v"}})
     accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
     table = await api(f"GET {CONFIGMAPS}", accept=accept)

@@ -38,7 +38,7 @@ async def make(api: Any, name: str, **labels: str) -> Any:
     return await api(f"POST {CONFIGMAPS}", {"metadata": {"name": name, "labels": labels}})
 
 
-async def test_b06_a_watch_without_a_version_starts_with_the_state(api: Any) -> None:
+async def test_a_watch_without_a_version_starts_with_the_state(api: Any) -> None:
     await make(api, "a")
     await make(api, "b")
     seen = await watch(api, "")
@@ -48,7 +48,7 @@ async def test_b06_a_watch_without_a_version_starts_with_the_state(api: Any) -> 
     await seen.stream.aclose()
 
 
-async def test_b05_leaving_a_selector_is_deleted_and_entering_it_added(api: Any) -> None:
+async def test_leaving_a_selector_is_deleted_and_entering_it_added(api: Any) -> None:
     made = await make(api, "m", tier="x")
     seen = await watch(api, f"labelSelector=tier=x&resourceVersion={made['metadata']['resourceVersion']}")
     changed = await api.merge(f"{CONFIGMAPS}/m", {"metadata": {"labels": {"tier": "y"}}})
@@ -61,7 +61,7 @@ async def test_b05_leaving_a_selector_is_deleted_and_entering_it_added(api: Any)
     await seen.stream.aclose()
 
 
-async def test_b04_a_deletion_has_a_version_of_its_own(api: Any) -> None:
+async def test_a_deletion_has_a_version_of_its_own(api: Any) -> None:
     await make(api, "a")
     last = await make(api, "c")
     version = last["metadata"]["resourceVersion"]
@@ -73,7 +73,7 @@ async def test_b04_a_deletion_has_a_version_of_its_own(api: Any) -> None:
     await seen.stream.aclose()
 
 
-async def test_b02_a_streaming_list_ends_with_the_annotated_bookmark(api: Any) -> None:
+async def test_a_streaming_list_ends_with_the_annotated_bookmark(api: Any) -> None:
     await make(api, "a")
     query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     seen = await watch(api, query)
@@ -85,7 +85,7 @@ async def test_b02_a_streaming_list_ends_with_the_annotated_bookmark(api: Any) -
     await seen.stream.aclose()
 
 
-async def test_b01_an_expired_watch_is_one_error_event(api: Any) -> None:
+async def test_an_expired_watch_is_one_error_event(api: Any) -> None:
     first = await make(api, "a")
     last = await make(api, "b")
     await api.store.compact(int(last["metadata"]["resourceVersion"]))
@@ -132,7 +132,7 @@ async def test_a_watch_that_always_has_something_to_send_ends_in_time_too(api: A
     assert 8 <= sent <= 13
 
 
-async def test_b09_pages_are_of_one_version_and_count_what_remains(api: Any) -> None:
+async def test_pages_are_of_one_version_and_count_what_remains(api: Any) -> None:
     for index in range(7):
         await make(api, f"m{index}")
     first = await api(f"GET {CONFIGMAPS}?limit=3")

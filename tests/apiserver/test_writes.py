@@ -60,7 +60,7 @@ def causes(answer: dict[str, Any]) -> list[tuple[str, str]]:
 # --- versions and writes that change nothing ---
 
 
-async def test_b08_a_write_that_changes_nothing_is_no_write(api: Any, write: Writer) -> None:
+async def test_a_write_that_changes_nothing_is_no_write(api: Any, write: Writer) -> None:
     await write.apply(f"{DEPLOYMENTS}/d", deployment(replicas=2))
     made = await api(f"GET {DEPLOYMENTS}/d")
     await api.clock.advance(5)
@@ -73,7 +73,7 @@ async def test_b08_a_write_that_changes_nothing_is_no_write(api: Any, write: Wri
     assert await api.merge(f"{DEPLOYMENTS}/d/status", {"status": {}}) == made
 
 
-async def test_b10_a_stale_version_is_a_conflict_for_every_kind_of_write(api: Any, write: Writer) -> None:
+async def test_a_stale_version_is_a_conflict_for_every_kind_of_write(api: Any, write: Writer) -> None:
     old = await api(f"POST {CONFIGMAPS}", config_map())
     await api.merge(f"{CONFIGMAPS}/m", {"data": {"k": "v"}})
     stale = {"metadata": {"resourceVersion": old["metadata"]["resourceVersion"]}}
@@ -83,7 +83,7 @@ async def test_b10_a_stale_version_is_a_conflict_for_every_kind_of_write(api: An
     await write.apply(f"{CONFIGMAPS}/m", config_map({"k": "v"}, **stale["metadata"]), code=409)
 
 
-async def test_b14_generation_counts_what_a_controller_must_act_on(api: Any) -> None:
+async def test_generation_counts_what_a_controller_must_act_on(api: Any) -> None:
     async def generation(patch: Any, path: str = f"{DEPLOYMENTS}/d") -> int:
         found: int = (await api.merge(path, patch))["metadata"]["generation"]
         return found
@@ -102,7 +102,7 @@ async def test_b14_generation_counts_what_a_controller_must_act_on(api: Any) -> 
     assert "generation" not in (await api.merge(f"{CONFIGMAPS}/m", {"data": {"k": "w"}}))["metadata"]
 
 
-async def test_b15_status_is_written_at_its_own_endpoint_only(api: Any) -> None:
+async def test_status_is_written_at_its_own_endpoint_only(api: Any) -> None:
     made = await api(f"POST {DEPLOYMENTS}", deployment() | {"status": {"replicas": 7}})
     assert made["status"] == {}
     kept = await api.merge(f"{DEPLOYMENTS}/d", {"status": {"replicas": 7}})
@@ -129,7 +129,7 @@ async def test_a_taken_name_beside_a_generate_name_may_be_tried_again(api: Any) 
 # --- patches ---
 
 
-async def test_b23_each_patch_has_its_type(api: Any, write: Writer) -> None:
+async def test_each_patch_has_its_type(api: Any, write: Writer) -> None:
     await api(f"POST {CONFIGMAPS}", config_map(finalizers=["x.io/a", "x.io/b"]))
     for media in ("application/json", "application/apply-patch+cbor", "text/plain", ""):
         assert (await write.patch(f"{CONFIGMAPS}/m", {}, media, code=415))["reason"] == "UnsupportedMediaType"
@@ -137,7 +137,7 @@ async def test_b23_each_patch_has_its_type(api: Any, write: Writer) -> None:
     assert (await write.patch(f"{CONFIGMAPS}/m", removal, STRATEGIC))["metadata"]["finalizers"] == ["x.io/b"]
 
 
-async def test_b24_retain_keys_drops_the_other_member_of_a_union(api: Any, write: Writer) -> None:
+async def test_retain_keys_drops_the_other_member_of_a_union(api: Any, write: Writer) -> None:
     volume = {"name": "v", "emptyDir": {}}
     made = deployment()
     made["spec"]["template"]["spec"]["volumes"] = [volume]
@@ -153,7 +153,7 @@ async def test_b24_retain_keys_drops_the_other_member_of_a_union(api: Any, write
     assert kept == {"name": "v", "configMap": {"name": "m", "defaultMode": 420}}
 
 
-async def test_b26_a_json_patch_applies_as_a_whole_or_not_at_all(api: Any, write: Writer) -> None:
+async def test_a_json_patch_applies_as_a_whole_or_not_at_all(api: Any, write: Writer) -> None:
     made = await api(f"POST {CONFIGMAPS}", config_map({"k": "v"}))
 
     async def patch(operations: Any, code: int, query: str = "") -> Any:
@@ -191,7 +191,7 @@ async def test_a_patched_document_is_quoted_as_go_would_write_it(api: Any) -> No
 # --- apply ---
 
 
-async def test_b27_apply_creates_and_refuses(api: Any, write: Writer) -> None:
+async def test_apply_creates_and_refuses(api: Any, write: Writer) -> None:
     path = f"{CONFIGMAPS}/m"
     made = await write.apply(path, config_map({"k": "v"}), code=201)
     assert await write.apply(path, config_map({"k": "v"}), code=200) == made
@@ -209,7 +209,7 @@ async def test_b27_apply_creates_and_refuses(api: Any, write: Writer) -> None:
     assert "managedFields" not in (await api.merge(path, {"metadata": {"managedFields": [{}]}}))["metadata"]
 
 
-async def test_b28_who_conflicts_with_whom(api: Any, write: Writer) -> None:
+async def test_who_conflicts_with_whom(api: Any, write: Writer) -> None:
     path = f"{CONFIGMAPS}/m"
     await api(f"POST {CONFIGMAPS}", config_map({"o": "o"}))
     await api.merge(f"{path}?fieldManager=tool", {"data": {"k": "v1"}})
@@ -236,7 +236,7 @@ def with_ports(*ports: dict[str, Any], **metadata: Any) -> dict[str, Any]:
     return obj
 
 
-async def test_b29_items_are_removed_and_shared_by_their_keys(api: Any, write: Writer) -> None:
+async def test_items_are_removed_and_shared_by_their_keys(api: Any, write: Writer) -> None:
     path = f"{DEPLOYMENTS}/d"
 
     def ports(obj: dict[str, Any]) -> list[int]:
@@ -274,7 +274,7 @@ async def test_an_empty_list_that_is_always_written_is_owned(api: Any) -> None:
 # --- validation of fields ---
 
 
-async def test_b30_what_becomes_of_unknown_fields(api: Any) -> None:
+async def test_what_becomes_of_unknown_fields(api: Any) -> None:
     body = orjson.dumps(deployment(replicaz=2)).replace(b'"replicaz"', b'"paused":false,"paused":true,"replicaz"')
     for query, code, warned in (("", 201, 2), ("&fieldValidation=Ignore", 201, 0), ("&fieldValidation=Strict", 400, 0)):
         response = await api.respond(f"POST {DEPLOYMENTS}?dryRun=All{query}", body)
@@ -287,7 +287,7 @@ async def test_b30_what_becomes_of_unknown_fields(api: Any) -> None:
             assert "replicaz" not in answer["spec"]
 
 
-async def test_b32_numbers_of_built_in_kinds(api: Any) -> None:
+async def test_numbers_of_built_in_kinds(api: Any) -> None:
     body = orjson.dumps(deployment()).replace(b'"selector"', b'"replicas":1.0,"selector"')
     refused = await api(f"POST {DEPLOYMENTS}", body, code=400)
     assert refused["message"].endswith(

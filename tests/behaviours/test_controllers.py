@@ -50,7 +50,7 @@ async def chain(api: Any, *, blocks: bool) -> None:
     await api.make(CONFIGMAPS, "leaf", metadata=owned_by(mid, blocks=blocks))
 
 
-async def test_b21_foreground_waits_for_dependents_that_block(cluster: VirtualCluster, api: Any) -> None:
+async def test_foreground_waits_for_dependents_that_block(cluster: VirtualCluster, api: Any) -> None:
     await chain(api, blocks=True)
     marked = await api(f"DELETE {CONFIGMAPS}/root?propagationPolicy=Foreground")
     assert marked["metadata"]["finalizers"] == ["foregroundDeletion"]
@@ -63,7 +63,7 @@ async def test_b21_foreground_waits_for_dependents_that_block(cluster: VirtualCl
     assert not {"root", "mid"} & set(await names(api, CONFIGMAPS))
 
 
-async def test_b21_foreground_does_not_wait_for_those_that_do_not_block(cluster: VirtualCluster, api: Any) -> None:
+async def test_foreground_does_not_wait_for_those_that_do_not_block(cluster: VirtualCluster, api: Any) -> None:
     await chain(api, blocks=False)
     await api(f"DELETE {CONFIGMAPS}/root?propagationPolicy=Foreground")
     await cluster.settled()
@@ -74,7 +74,7 @@ async def test_b21_foreground_does_not_wait_for_those_that_do_not_block(cluster:
     assert not {"mid", "leaf"} & set(await names(api, CONFIGMAPS))
 
 
-async def test_b21_orphans_stay_and_lose_the_reference(cluster: VirtualCluster, api: Any) -> None:
+async def test_orphans_stay_and_lose_the_reference(cluster: VirtualCluster, api: Any) -> None:
     await chain(api, blocks=True)
     marked = await api(f"DELETE {CONFIGMAPS}/root?propagationPolicy=Orphan")
     assert marked["metadata"]["finalizers"] == ["orphan"]
@@ -86,7 +86,7 @@ async def test_b21_orphans_stay_and_lose_the_reference(cluster: VirtualCluster, 
     assert "deletionTimestamp" not in mid["metadata"]
 
 
-async def test_b21_a_job_leaves_its_pods_and_a_deployment_does_not(cluster: VirtualCluster, api: Any) -> None:
+async def test_a_job_leaves_its_pods_and_a_deployment_does_not(cluster: VirtualCluster, api: Any) -> None:
     await api.make("/apis/batch/v1/namespaces/default/jobs", "j", spec={"template": {"spec": {**SPEC, "restartPolicy": "Never"}}})
     await api.make(DEPLOYMENTS, "d", spec={"selector": {"matchLabels": LABELS}, "template": TEMPLATE})
     await cluster.settled()
@@ -101,7 +101,7 @@ async def only(api: Any, prefix: str) -> bool:
     return [name.startswith(prefix) for name in await names(api, PODS)] == [True]
 
 
-async def test_b22_a_namespace_ends_when_its_content_has(cluster: VirtualCluster, api: Any) -> None:
+async def test_a_namespace_ends_when_its_content_has(cluster: VirtualCluster, api: Any) -> None:
     namespace, inside = "/api/v1/namespaces/gone", "/api/v1/namespaces/gone/configmaps"
     await api.make("/api/v1/namespaces", "gone")
     await cluster.settled()
@@ -136,7 +136,7 @@ async def missing(api: Any, path: str) -> bool:
 
 
 @pytest.mark.parametrize(("replicas", "surge", "unavailable"), [(1, 1, 0), (5, 2, 1), (6, 2, 1), (10, 3, 2)])
-async def test_b44_a_roll_out_keeps_to_its_rounded_bounds(
+async def test_a_roll_out_keeps_to_its_rounded_bounds(
     cluster: VirtualCluster, api: Any, replicas: int, surge: int, unavailable: int
 ) -> None:
     await api.make(DEPLOYMENTS, "d", spec={"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": TEMPLATE})
@@ -157,7 +157,7 @@ async def test_b44_a_roll_out_keeps_to_its_rounded_bounds(
     assert available >= replicas - unavailable
 
 
-async def test_b49_pods_are_adopted_and_released_by_their_labels(cluster: VirtualCluster, api: Any) -> None:
+async def test_pods_are_adopted_and_released_by_their_labels(cluster: VirtualCluster, api: Any) -> None:
     await api.make(PODS, "bare", metadata={"labels": LABELS}, spec=SPEC)
     foreign: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "uid": ""}}
     foreign["metadata"]["uid"] = (await api.make(CONFIGMAPS, "o"))["metadata"]["uid"]
@@ -233,7 +233,7 @@ async def ending(api: Any) -> set[str]:
     return {"plain", "for-ever", "zero", "five"} - alive
 
 
-async def test_b51_no_execute_ends_pods_when_their_patience_does(cluster: VirtualCluster, api: Any) -> None:
+async def test_no_execute_ends_pods_when_their_patience_does(cluster: VirtualCluster, api: Any) -> None:
     seen = await api.watch(f"{PODS}?watch=1&resourceVersion={await api.version(PODS)}")
     second = await tainted(cluster, api)
     await second(2)
@@ -253,7 +253,7 @@ async def test_b51_no_execute_ends_pods_when_their_patience_does(cluster: Virtua
     assert await ending(api) == {"plain", "zero", "five"}
 
 
-async def test_b51_an_untainted_node_keeps_its_pods(cluster: VirtualCluster, api: Any) -> None:
+async def test_an_untainted_node_keeps_its_pods(cluster: VirtualCluster, api: Any) -> None:
     second = await tainted(cluster, api)
     await second(3)
     await api.merge("/api/v1/nodes/node-1", {"spec": {"taints": None}})
@@ -261,7 +261,7 @@ async def test_b51_an_untainted_node_keeps_its_pods(cluster: VirtualCluster, api
     assert await ending(api) == {"plain", "zero"}
 
 
-async def test_b51_every_pod_waits_300_s_for_its_node_unless_it_says_otherwise(api: Any) -> None:
+async def test_every_pod_waits_300_s_for_its_node_unless_it_says_otherwise(api: Any) -> None:
     made = await api.make(PODS, "p", spec=SPEC)
     keys = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
     assert made["spec"]["tolerations"] == [

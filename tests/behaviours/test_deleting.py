@@ -28,7 +28,7 @@ def marked(api: Any, pod: Any) -> tuple[float, int]:
     return round(stamp - api.clock.now()), pod["metadata"]["deletionGracePeriodSeconds"]
 
 
-async def test_b17_a_running_pod_ends_within_its_grace(api: Any) -> None:
+async def test_a_running_pod_ends_within_its_grace(api: Any) -> None:
     await make_pod(api, "p", node="n", phase="Running")
     first = await delete(api, "p")
     assert first["kind"] == "Pod"
@@ -42,13 +42,13 @@ async def test_b17_a_running_pod_ends_within_its_grace(api: Any) -> None:
 
 
 @pytest.mark.parametrize(("node", "phase"), [("", "Pending"), ("n", "Succeeded"), ("n", "Failed")])
-async def test_b17_a_pod_that_no_node_runs_vanishes_at_once(api: Any, node: str, phase: str) -> None:
+async def test_a_pod_that_no_node_runs_vanishes_at_once(api: Any, node: str, phase: str) -> None:
     await make_pod(api, "p", node=node, phase=phase)
     await delete(api, "p")
     await api(f"GET {PODS}/p", code=404)
 
 
-async def test_b17_a_finalizer_outlives_the_grace(api: Any) -> None:
+async def test_a_finalizer_outlives_the_grace(api: Any) -> None:
     await make_pod(api, "p", node="n", phase="Running", finalizers=("x.io/a",))
     held = await delete(api, "p", 0)
     assert held["metadata"]["deletionGracePeriodSeconds"] == 0
@@ -57,12 +57,12 @@ async def test_b17_a_finalizer_outlives_the_grace(api: Any) -> None:
     await api(f"GET {PODS}/p", code=404)
 
 
-async def test_b17_a_negative_grace_is_one_second(api: Any) -> None:
+async def test_a_negative_grace_is_one_second(api: Any) -> None:
     await make_pod(api, "p", node="n", phase="Running")
     assert marked(api, await delete(api, "p", -5)) == (1, 1)
 
 
-async def test_b12_preconditions_hold_for_what_has_finalizers_and_for_namespaces(api: Any) -> None:
+async def test_preconditions_hold_for_what_has_finalizers_and_for_namespaces(api: Any) -> None:
     await api.make(CONFIGMAPS, "m", metadata={"finalizers": ["x.io/a"]})
     namespace = await api("GET /api/v1/namespaces/ns1")
     for path in (f"{CONFIGMAPS}/m", "/api/v1/namespaces/ns1"):
@@ -74,7 +74,7 @@ async def test_b12_preconditions_hold_for_what_has_finalizers_and_for_namespaces
     await api("DELETE /api/v1/namespaces/ns1", {"preconditions": {"uid": namespace["metadata"]["uid"]}})
 
 
-async def test_b16_finalizers_shrink_but_do_not_grow_and_the_last_ends_it(api: Any) -> None:
+async def test_finalizers_shrink_but_do_not_grow_and_the_last_ends_it(api: Any) -> None:
     made = await api.make(CONFIGMAPS, "m", metadata={"finalizers": ["x.io/a", "x.io/b"]})
     await api(f"DELETE {CONFIGMAPS}/m")
     seen = await api.watch(f"{CONFIGMAPS}?watch=1&resourceVersion={await api.version(CONFIGMAPS)}")
@@ -88,7 +88,7 @@ async def test_b16_finalizers_shrink_but_do_not_grow_and_the_last_ends_it(api: A
     assert again["metadata"]["uid"] != made["metadata"]["uid"]
 
 
-async def test_b19_what_has_a_finalizer_stays_marked(api: Any) -> None:
+async def test_what_has_a_finalizer_stays_marked(api: Any) -> None:
     await api.make(CONFIGMAPS, "held", metadata={"labels": {"app": "x"}, "finalizers": ["x.io/a"]})
     await api.make(CONFIGMAPS, "free", metadata={"labels": {"app": "x"}})
     gone = await api(f"DELETE {CONFIGMAPS}?labelSelector=app=x")

@@ -17,7 +17,7 @@ async def _five(api: Any) -> None:
         await api.make(CONFIGMAPS, f"m{number}")
 
 
-async def test_b09_a_forgotten_page_is_410_with_a_token_for_the_rest(api: Any) -> None:
+async def test_a_forgotten_page_is_410_with_a_token_for_the_rest(api: Any) -> None:
     await _five(api)
     token = (await api(f"GET {CONFIGMAPS}?limit=2"))["metadata"]["continue"]
     await api(f"DELETE {CONFIGMAPS}/m3")
@@ -113,17 +113,17 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("path", "field", "message"), FIELDS)
-async def test_b36_fields_that_a_kind_does_not_offer(api: Any, path: str, field: str, message: str) -> None:
+async def test_fields_that_a_kind_does_not_offer(api: Any, path: str, field: str, message: str) -> None:
     for suffix in ("", "&watch=1"):
         assert (await api(f"GET {path}?fieldSelector={field}=x{suffix}", code=400))["message"] == message
     assert (await api(f"DELETE {path}?fieldSelector={field}=x", code=400))["message"] == message
 
 
-async def test_b36_stateful_sets_have_a_field_that_is_always_empty(api: Any) -> None:
+async def test_stateful_sets_have_a_field_that_is_always_empty(api: Any) -> None:
     assert (await api("GET /apis/apps/v1/namespaces/ns1/statefulsets?fieldSelector=status.successful=1"))["items"] == []
 
 
-async def test_b19_a_limit_ends_a_deletion_after_its_first_page(api: Any) -> None:
+async def test_a_limit_ends_a_deletion_after_its_first_page(api: Any) -> None:
     await _five(api)
     gone = await api(f"DELETE {CONFIGMAPS}?limit=2")
     assert [item["metadata"]["name"] for item in gone["items"]] == ["m0", "m1"]
@@ -147,12 +147,12 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("accept", "code"), FORMS)
-async def test_b38_forms_of_a_list(api: Any, accept: str, code: int) -> None:
+async def test_forms_of_a_list(api: Any, accept: str, code: int) -> None:
     response = await api.respond(f"GET {CONFIGMAPS}", accept=accept)
     assert response.status == code
 
 
-async def test_b35_a_page_of_a_table_has_the_lists_metadata(api: Any) -> None:
+async def test_a_page_of_a_table_has_the_lists_metadata(api: Any) -> None:
     await _five(api)
     response = await api.respond(f"GET {CONFIGMAPS}?limit=2", accept="application/json;as=Table;v=v1;g=meta.k8s.io")
     table = orjson.loads(response.body)

@@ -19,7 +19,7 @@ DEPLOYMENT = (
 UNKNOWN = ['unknown field "spec.replicaz"', 'duplicate field "spec.replicas"']
 
 
-async def test_b26_a_json_patch_that_fails_leaves_the_object_as_it_was(api: Any) -> None:
+async def test_a_json_patch_that_fails_leaves_the_object_as_it_was(api: Any) -> None:
     made = await api.make(CONFIGMAPS, "m", data={"k": "1"})
 
     async def patch(*operations: Any, code: int = 0) -> Any:
@@ -38,7 +38,7 @@ async def test_b26_a_json_patch_that_fails_leaves_the_object_as_it_was(api: Any)
     assert done["data"] == {"k": "2"}
 
 
-async def test_b26_a_json_patch_that_adds_an_unknown_field(api: Any) -> None:
+async def test_a_json_patch_that_adds_an_unknown_field(api: Any) -> None:
     await api(f"POST {DEPLOYMENTS}", DEPLOYMENT)
     operations = [{"op": "add", "path": "/spec/nosuch", "value": 1}]
     response = await api.respond(f"PATCH {DEPLOYMENTS}/d", operations, JSON_PATCH)
@@ -52,7 +52,7 @@ async def test_b26_a_json_patch_that_adds_an_unknown_field(api: Any) -> None:
 @pytest.mark.parametrize(
     ("query", "warnings"), [("", UNKNOWN), ("?fieldValidation=Warn", UNKNOWN), ("?fieldValidation=Ignore", [])]
 )
-async def test_b30_unknown_and_double_fields_are_dropped_with_a_warning(api: Any, query: str, warnings: list[str]) -> None:
+async def test_unknown_and_double_fields_are_dropped_with_a_warning(api: Any, query: str, warnings: list[str]) -> None:
     response = await api.respond(f"POST {DEPLOYMENTS}{query}", DEPLOYMENT)
     assert response.status == 201
     assert sorted(response.warnings) == sorted(warnings)
@@ -61,7 +61,7 @@ async def test_b30_unknown_and_double_fields_are_dropped_with_a_warning(api: Any
     assert "replicaz" not in made["spec"]
 
 
-async def test_b30_strict_refuses_all_of_them_at_once(api: Any) -> None:
+async def test_strict_refuses_all_of_them_at_once(api: Any) -> None:
     refused = await api(f"POST {DEPLOYMENTS}?fieldValidation=Strict", DEPLOYMENT, code=400)
     assert refused["reason"] == "BadRequest"
     assert all(problem in refused["message"] for problem in UNKNOWN)
@@ -69,7 +69,7 @@ async def test_b30_strict_refuses_all_of_them_at_once(api: Any) -> None:
     assert (await api(f"GET {DEPLOYMENTS}"))["items"] == []
 
 
-async def test_b36_pods_are_selected_by_the_fields_they_offer(api: Any) -> None:
+async def test_pods_are_selected_by_the_fields_they_offer(api: Any) -> None:
     spec = {"containers": [{"name": "c", "image": "i"}]}
     await api.make(PODS, "bound", spec={**spec, "nodeName": "n"})
     await api.make(PODS, "free", spec=spec)
@@ -98,7 +98,7 @@ async def test_b36_pods_are_selected_by_the_fields_they_offer(api: Any) -> None:
         ("/api/v1/nodes", "spec.podCIDR"),
     ],
 )
-async def test_b36_any_other_field_is_refused_and_deletes_nothing(api: Any, collection: str, field: str) -> None:
+async def test_any_other_field_is_refused_and_deletes_nothing(api: Any, collection: str, field: str) -> None:
     for line in (f"GET {collection}?", f"GET {collection}?watch=1&", f"DELETE {collection}?"):
         refused = await api(f"{line}fieldSelector={field}=x", code=400)
         assert refused["reason"] == "BadRequest"
@@ -108,7 +108,7 @@ async def test_b36_any_other_field_is_refused_and_deletes_nothing(api: Any, coll
         )
 
 
-async def test_b36_nodes_by_unschedulable(api: Any) -> None:
+async def test_nodes_by_unschedulable(api: Any) -> None:
     await api.make("/api/v1/nodes", "open")
     await api.make("/api/v1/nodes", "closed", spec={"unschedulable": True})
     for value, name in (("false", "open"), ("true", "closed")):
@@ -125,7 +125,7 @@ async def test_b36_nodes_by_unschedulable(api: Any) -> None:
         (None, None),
     ],
 )
-async def test_b55_micro_times_that_are_taken(api: Any, given: str | None, kept: str | None) -> None:
+async def test_micro_times_that_are_taken(api: Any, given: str | None, kept: str | None) -> None:
     made = await api.make(LEASES, "l", spec={"renewTime": given})
     assert made["spec"].get("renewTime") == kept
     assert len(made["metadata"]["creationTimestamp"]) == len("2030-01-02T03:04:05Z")
@@ -134,7 +134,7 @@ async def test_b55_micro_times_that_are_taken(api: Any, given: str | None, kept:
 @pytest.mark.parametrize(
     "given", ["2030-01-02T03:04:05.123Z", "2030-01-02T03:04:05.123456789Z", "2030-01-02T03:04:05Z", 5, "soon"]
 )
-async def test_b55_micro_times_that_are_refused(api: Any, given: Any) -> None:
+async def test_micro_times_that_are_refused(api: Any, given: Any) -> None:
     refused = await api(f"POST {LEASES}", {"metadata": {"name": "l"}, "spec": {"renewTime": given}}, code=400)
     assert refused["reason"] == "BadRequest"
 
@@ -164,27 +164,27 @@ def pod(quantity: bytes) -> bytes:
         (b'" 1"', "1"),
     ],
 )
-async def test_b56_quantities_come_back_in_their_canonical_form(api: Any, given: bytes, kept: str) -> None:
+async def test_quantities_come_back_in_their_canonical_form(api: Any, given: bytes, kept: str) -> None:
     made = await api(f"POST {PODS}", pod(given))
     assert made["spec"]["containers"][0]["resources"]["requests"]["cpu"] == kept
     assert await api(f"PUT {PODS}/p", {**made, "spec": {**made["spec"]}}) == made
 
 
 @pytest.mark.parametrize("given", [b'"1e3m"', b'"0.1mi"', b'""', b'"x"', b"true"])
-async def test_b56_what_is_no_quantity_is_refused(api: Any, given: bytes) -> None:
+async def test_what_is_no_quantity_is_refused(api: Any, given: bytes) -> None:
     before = await api.version(PODS)
     assert (await api(f"POST {PODS}", pod(given), code=400))["reason"] == "BadRequest"
     assert await api.version(PODS) == before
 
 
-async def test_b56_the_same_amount_in_other_words_is_no_change(api: Any) -> None:
+async def test_the_same_amount_in_other_words_is_no_change(api: Any) -> None:
     await api(f"POST {PODS}", pod(b'"1000m"'))
     applied = {"spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1.0"}}}]}}
     before = await api(f"GET {PODS}/p")
     assert await api(f"PATCH {PODS}/p", applied, content_type="application/strategic-merge-patch+json") == before
 
 
-async def test_b50_defaults_that_clients_read_back(api: Any) -> None:
+async def test_defaults_that_clients_read_back(api: Any) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec: dict[str, Any] = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     made = await api.make(DEPLOYMENTS, "d", spec=spec)
@@ -207,14 +207,14 @@ async def test_b50_defaults_that_clients_read_back(api: Any) -> None:
     }
 
 
-async def test_b50_a_put_without_replicas_resets_them(api: Any) -> None:
+async def test_a_put_without_replicas_resets_them(api: Any) -> None:
     made = await api(f"POST {DEPLOYMENTS}", DEPLOYMENT)
     assert made["spec"].pop("replicas") == 2
     assert (await api(f"PUT {DEPLOYMENTS}/d", made))["spec"]["replicas"] == 1
 
 
 @pytest.mark.parametrize("literal", [0, "0%"])
-async def test_b44_neither_surge_nor_unavailability_is_refused(api: Any, literal: Any) -> None:
+async def test_neither_surge_nor_unavailability_is_refused(api: Any, literal: Any) -> None:
     body = orjson.loads(DEPLOYMENT)
     del body["spec"]["replicaz"]
     body["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": literal, "maxUnavailable": literal}}

@@ -14,7 +14,7 @@ async def make(api: Any, name: str, **labels: str) -> Any:
     return await api.make(CONFIGMAPS, name, metadata={"labels": labels})
 
 
-async def test_b01_a_forgotten_version_is_200_with_one_error_and_the_end(api: Any) -> None:
+async def test_a_forgotten_version_is_200_with_one_error_and_the_end(api: Any) -> None:
     first = await make(api, "a")
     await make(api, "b")
     await api.store.compact(api.store.revision)
@@ -28,7 +28,7 @@ async def test_b01_a_forgotten_version_is_200_with_one_error_and_the_end(api: An
 
 
 @pytest.mark.parametrize("names", [[], ["a", "b"]])
-async def test_b02_a_streaming_list_ends_with_a_marked_bookmark(api: Any, names: list[str]) -> None:
+async def test_a_streaming_list_ends_with_a_marked_bookmark(api: Any, names: list[str]) -> None:
     for name in names:
         await make(api, name)
     seen = await api.watch(f"{CONFIGMAPS}?{STREAMING}&allowWatchBookmarks=true")
@@ -45,7 +45,7 @@ async def test_b02_a_streaming_list_ends_with_a_marked_bookmark(api: Any, names:
     assert "annotations" not in later["object"]["metadata"]
 
 
-async def test_b02_no_bookmark_where_none_was_asked_for(api: Any) -> None:
+async def test_no_bookmark_where_none_was_asked_for(api: Any) -> None:
     await make(api, "a")
     seen = await api.watch(f"{CONFIGMAPS}?{STREAMING}&timeoutSeconds=100")
     assert await seen.take(1) == [("ADDED", "a")]
@@ -53,13 +53,13 @@ async def test_b02_no_bookmark_where_none_was_asked_for(api: Any) -> None:
     assert await seen.take(1) == [("ADDED", "b")]
 
 
-async def test_b02_a_streaming_list_needs_the_rule_for_its_version(api: Any) -> None:
+async def test_a_streaming_list_needs_the_rule_for_its_version(api: Any) -> None:
     for query in ("watch=1&sendInitialEvents=true", "sendInitialEvents=true", "watch=1&resourceVersionMatch=NotOlderThan"):
         refused = await api(f"GET {CONFIGMAPS}?{query}", code=422)
         assert refused["reason"] == "Invalid"
 
 
-async def test_b04_the_version_of_a_deletion_can_be_resumed_from(api: Any) -> None:
+async def test_the_version_of_a_deletion_can_be_resumed_from(api: Any) -> None:
     for name in ("a", "b", "c"):
         last = await make(api, name)
     listed = await api.version(CONFIGMAPS)
@@ -73,7 +73,7 @@ async def test_b04_the_version_of_a_deletion_can_be_resumed_from(api: Any) -> No
     assert await again.take(1) == [("ADDED", "d")]
 
 
-async def test_b05_a_field_selector_that_is_left_is_a_deletion(api: Any) -> None:
+async def test_a_field_selector_that_is_left_is_a_deletion(api: Any) -> None:
     pods = "/api/v1/namespaces/ns1/pods"
     made = await api.make(pods, "p", spec={"nodeName": "n", "containers": [{"name": "c", "image": "i"}]})
     seen = await api.watch(f"{pods}?watch=1&fieldSelector=status.phase=Pending&resourceVersion=0")
@@ -89,7 +89,7 @@ async def test_b05_a_field_selector_that_is_left_is_a_deletion(api: Any) -> None
 
 
 @pytest.mark.parametrize("query", ["watch=1", "watch=1&resourceVersion=0"])
-async def test_b06_without_a_version_the_state_comes_first(api: Any, query: str) -> None:
+async def test_without_a_version_the_state_comes_first(api: Any, query: str) -> None:
     made = {name: (await make(api, name))["metadata"]["resourceVersion"] for name in ("a", "b")}
     seen = await api.watch(f"{CONFIGMAPS}?{query}")
     first = [await seen.next(), await seen.next()]
@@ -98,14 +98,14 @@ async def test_b06_without_a_version_the_state_comes_first(api: Any, query: str)
     assert await seen.take(1) == [("ADDED", "c")]
 
 
-async def test_b06_with_the_version_of_a_list_nothing_is_repeated(api: Any) -> None:
+async def test_with_the_version_of_a_list_nothing_is_repeated(api: Any) -> None:
     await make(api, "a")
     seen = await api.watch(f"{CONFIGMAPS}?watch=1&resourceVersion={await api.version(CONFIGMAPS)}")
     await make(api, "b")
     assert await seen.take(1) == [("ADDED", "b")]
 
 
-async def test_b07_the_version_of_a_list_is_the_collections(api: Any) -> None:
+async def test_the_version_of_a_list_is_the_collections(api: Any) -> None:
     empty = await api(f"GET {CONFIGMAPS}")
     assert empty["items"] == []
     assert isinstance(empty["metadata"]["resourceVersion"], str)
@@ -123,7 +123,7 @@ async def test_b07_the_version_of_a_list_is_the_collections(api: Any) -> None:
     assert int(made["metadata"]["resourceVersion"]) > int(listed)
 
 
-async def test_b09_remaining_items_are_not_counted_under_a_selector(api: Any) -> None:
+async def test_remaining_items_are_not_counted_under_a_selector(api: Any) -> None:
     for number in range(5):
         await make(api, f"m{number}", app="x")
     page = await api(f"GET {CONFIGMAPS}?limit=3&labelSelector=app=x")
@@ -137,7 +137,7 @@ async def test_b09_remaining_items_are_not_counted_under_a_selector(api: Any) ->
     assert "remainingItemCount" not in last["metadata"]
 
 
-async def test_b09_a_page_with_a_version_beside_its_token_is_refused(api: Any) -> None:
+async def test_a_page_with_a_version_beside_its_token_is_refused(api: Any) -> None:
     for number in range(3):
         await make(api, f"m{number}")
     token = (await api(f"GET {CONFIGMAPS}?limit=1"))["metadata"]["continue"]

@@ -19,7 +19,7 @@ def deployment(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": labels}, "template": template, **spec}}
 
 
-async def test_b08_writes_that_change_nothing_are_none(api: Any) -> None:
+async def test_writes_that_change_nothing_are_none(api: Any) -> None:
     await api(f"POST {DEPLOYMENTS}", deployment())
     await api.merge(f"{DEPLOYMENTS}/d/status", {"status": {"replicas": 1}})
     applied = {"apiVersion": "apps/v1", "kind": "Deployment", **deployment(), "metadata": {"name": "d", "labels": {"l": "1"}}}
@@ -63,7 +63,7 @@ CONDITIONAL: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", UNCONDITIONAL)
-async def test_b10_a_put_without_a_version_where_the_kind_allows_it(api: Any, kind: str) -> None:
+async def test_a_put_without_a_version_where_the_kind_allows_it(api: Any, kind: str) -> None:
     path, body = UNCONDITIONAL[kind]
     made = await api(f"POST {path}", {**body, "metadata": {"name": "d"}})
     del made["metadata"]["resourceVersion"]
@@ -72,7 +72,7 @@ async def test_b10_a_put_without_a_version_where_the_kind_allows_it(api: Any, ki
 
 
 @pytest.mark.parametrize("kind", CONDITIONAL)
-async def test_b10_a_put_without_a_version_where_the_kind_needs_one(api: Any, kind: str) -> None:
+async def test_a_put_without_a_version_where_the_kind_needs_one(api: Any, kind: str) -> None:
     path, body = CONDITIONAL[kind]
     made = await api(f"POST {path}", {**body, "metadata": {"name": "d"}})
     bare = {**made, "metadata": {key: value for key, value in made["metadata"].items() if key != "resourceVersion"}}
@@ -93,7 +93,7 @@ async def check_stale(api: Any, path: str, made: dict[str, Any]) -> None:
     assert await api.version(path) == version
 
 
-async def test_b14_the_generation_of_a_deployment_and_of_a_config_map(api: Any) -> None:
+async def test_the_generation_of_a_deployment_and_of_a_config_map(api: Any) -> None:
     made = await api(f"POST {DEPLOYMENTS}", {**deployment(), "metadata": {"name": "d", "generation": 99}})
     assert made["metadata"]["generation"] == 1
 
@@ -113,7 +113,7 @@ async def test_b14_the_generation_of_a_deployment_and_of_a_config_map(api: Any) 
     assert "generation" not in (await api.merge(f"{CONFIGMAPS}/c", {"data": {"k": "2"}}))["metadata"]
 
 
-async def test_b15_status_is_written_through_its_own_resource_alone(api: Any) -> None:
+async def test_status_is_written_through_its_own_resource_alone(api: Any) -> None:
     made = await api(f"POST {DEPLOYMENTS}", {**deployment(), "status": {"replicas": 5}})
     assert made["status"] == {}
     await api.merge(f"{DEPLOYMENTS}/d/status", {"status": {"replicas": 3}})
@@ -128,7 +128,7 @@ async def test_b15_status_is_written_through_its_own_resource_alone(api: Any) ->
     assert answer == await api(f"GET {DEPLOYMENTS}/d") == await api(f"GET {DEPLOYMENTS}/d/status")
 
 
-async def test_b24_retain_keys_of_a_strategy(api: Any) -> None:
+async def test_retain_keys_of_a_strategy(api: Any) -> None:
     await api(f"POST {DEPLOYMENTS}", deployment())
     refused = await api(f"PATCH {DEPLOYMENTS}/d", {"spec": {"strategy": {"type": "Recreate"}}}, code=422, content_type=STRATEGIC)
     assert refused["details"]["causes"] == [
@@ -143,7 +143,7 @@ async def test_b24_retain_keys_of_a_strategy(api: Any) -> None:
     assert done["spec"]["strategy"] == {"type": "Recreate"}
 
 
-async def test_b24_retain_keys_of_a_volume(api: Any) -> None:
+async def test_retain_keys_of_a_volume(api: Any) -> None:
     body = deployment()
     body["spec"]["template"]["spec"]["volumes"] = [{"name": "v", "emptyDir": {}}]
     await api(f"POST {DEPLOYMENTS}", body)

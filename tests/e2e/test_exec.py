@@ -56,7 +56,7 @@ async def converse(wire: Wire, pod: str, script: str, protocols: list[str], *fra
         return socket.protocol or "", said
 
 
-async def test_b58_the_end_of_input_the_rest_of_output_and_the_exit_code(wire: Wire, pod: str) -> None:
+async def test_the_end_of_input_the_rest_of_output_and_the_exit_code(wire: Wire, pod: str) -> None:
     script = "cat; echo after; echo beside >&2; exit 7"
     protocol, said = await converse(wire, pod, script, [V5, V4], b"\x00given ", "\x00as text\n", b"\xff\x00")
     assert protocol == V5
@@ -66,13 +66,13 @@ async def test_b58_the_end_of_input_the_rest_of_output_and_the_exit_code(wire: W
     assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "7"}]
 
 
-async def test_b58_success_and_the_older_protocol(wire: Wire, pod: str) -> None:
+async def test_success_and_the_older_protocol(wire: Wire, pod: str) -> None:
     protocol, said = await converse(wire, pod, "head -n 1", [V4], b"\x00line\n")
     assert (protocol, said[1]) == (V4, b"line\n")
     assert json.loads(said[3])["status"] == "Success"
 
 
-async def test_b58_the_upgrade_is_http_1_even_where_http_2_is_offered(wire: Wire, pod: str) -> None:
+async def test_the_upgrade_is_http_1_even_where_http_2_is_offered(wire: Wire, pod: str) -> None:
     wire.context.set_alpn_protocols(["h2", "http/1.1"])
     _, said = await converse(wire, pod, "echo one", [V5])
     assert said[1] == b"one\n"
@@ -81,12 +81,12 @@ async def test_b58_the_upgrade_is_http_1_even_where_http_2_is_offered(wire: Wire
         assert secure.selected_alpn_protocol() == "http/1.1"
 
 
-async def test_b58_a_program_that_is_not_there_is_said_on_the_status_channel(wire: Wire, pod: str) -> None:
+async def test_a_program_that_is_not_there_is_said_on_the_status_channel(wire: Wire, pod: str) -> None:
     _, said = await converse(wire, pod, "none-such-program", [V5])
     assert json.loads(said[3])["details"]["causes"][0]["message"] == "127"
 
 
-def test_b58_what_is_no_upgrade_is_refused(wire: Wire, pod: str) -> None:
+def test_what_is_no_upgrade_is_refused(wire: Wire, pod: str) -> None:
     answer: Any = wire.request(f"GET {pod}/exec?command=true&stdout=true")
     assert answer.status == 400
     assert answer.json["reason"] == "BadRequest"

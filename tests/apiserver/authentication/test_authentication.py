@@ -145,7 +145,7 @@ async def test_a_token_ends_with_its_account_and_with_an_account_of_the_same_nam
     assert await void(tokens, token)
 
 
-async def test_b43_a_bound_token_ends_with_its_pod(tokens: ServiceAccountTokens, objects: Objects, clock: VirtualClock) -> None:
+async def test_a_bound_token_ends_with_its_pod(tokens: ServiceAccountTokens, objects: Objects, clock: VirtualClock) -> None:
     pod: dict[str, Any] = {"metadata": {"name": "p", "uid": "u-pod"}}
     objects.held["pods", "ns1", "p"] = pod
     token, _ = tokens.issue("ns1", ACCOUNT, audiences=[ISSUER], seconds=3600, bound=[Bound("Pod", "p", "u-pod")])

@@ -52,7 +52,7 @@ async def test_a_taken_kind_is_not_accepted(server: Server) -> None:
     assert (await server.ask("GET", "/apis/demo.test/v1/gadgets")).status == 200
 
 
-async def test_b31_null_default_prune(server: Server) -> None:
+async def test_null_default_prune(server: Server) -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -73,7 +73,7 @@ async def test_b31_null_default_prune(server: Server) -> None:
     }
 
 
-async def test_b32_numbers(server: Server) -> None:
+async def test_numbers(server: Server) -> None:
     await server.define()
     body = b'{"apiVersion":"demo.test/v1","kind":"Widget","metadata":{"name":"n"},"n":1000000,"big":9223372036854775807,"f":1.0}'
     response = await server.cluster._server.pipeline.handle(
@@ -116,7 +116,7 @@ async def test_old_objects_are_defaulted_when_read_and_ratcheted(server: Server)
     assert (await server.ask("PATCH", f"{WIDGETS}/a", {"spec": {"n": 21}}, content_type=merge)).status == 422
 
 
-async def test_b15_status_apart(server: Server) -> None:
+async def test_status_apart(server: Server) -> None:
     await server.define(subresources={"status": {}})
     made = await server.make(spec={"n": 1}, status={"ready": True})
     assert "status" not in made
@@ -126,21 +126,21 @@ async def test_b15_status_apart(server: Server) -> None:
     assert changed["metadata"]["generation"] == 1
 
 
-async def test_b10_updates_name_their_version(server: Server) -> None:
+async def test_updates_name_their_version(server: Server) -> None:
     await server.define()
     made = await server.make(spec={"n": 1})
     del made["metadata"]["resourceVersion"]
     assert (await server.ask("PUT", f"{WIDGETS}/a", made)).status == 422
 
 
-async def test_b23_no_strategic_patches(server: Server) -> None:
+async def test_no_strategic_patches(server: Server) -> None:
     await server.define()
     await server.make()
     media = "application/strategic-merge-patch+json"
     assert (await server.ask("PATCH", f"{WIDGETS}/a", {"spec": {}}, content_type=media)).status == 415
 
 
-async def test_b35_tables(server: Server) -> None:
+async def test_tables(server: Server) -> None:
     table = "application/json;as=Table;v=v1;g=meta.k8s.io"
     await server.define(additionalPrinterColumns=[{"name": "N", "type": "integer", "jsonPath": ".spec.n"}])
     await server.make(spec={})
@@ -149,7 +149,7 @@ async def test_b35_tables(server: Server) -> None:
     assert found["rows"][0]["cells"] == ["a", None]
 
 
-async def test_b36_selectable_fields(server: Server) -> None:
+async def test_selectable_fields(server: Server) -> None:
     await server.define(typed(color={"type": "string"}), selectableFields=[{"jsonPath": ".spec.color"}])
     await server.make("red", spec={"color": "red"})
     await server.make("blue", spec={"color": "blue"})

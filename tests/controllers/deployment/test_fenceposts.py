@@ -7,11 +7,11 @@ from setpoint.testing.objects import deployment
 
 
 @pytest.mark.parametrize(("desired", "surge", "unavailable"), [(1, 1, 0), (5, 2, 1), (6, 2, 1), (10, 3, 2), (4, 1, 1)])
-def test_b44_surge_is_rounded_up_and_unavailability_down(desired: int, surge: int, unavailable: int) -> None:
+def test_surge_is_rounded_up_and_unavailability_down(desired: int, surge: int, unavailable: int) -> None:
     assert fenceposts.resolve("25%", "25%", desired) == (surge, unavailable)
 
 
-def test_b44_both_zero_means_one_may_be_missing() -> None:
+def test_both_zero_means_one_may_be_missing() -> None:
     assert fenceposts.resolve(0, "1%", 1) == (0, 1)
     assert fenceposts.resolve("0%", 0, 50) == (0, 1)
 

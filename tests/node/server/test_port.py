@@ -38,7 +38,7 @@ async def test_only_the_api_server_is_let_in(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["v5.channel.k8s.io", "v4.channel.k8s.io"])
-async def test_b58_exec_on_the_wire(rig: Rig, protocol: str) -> None:
+async def test_exec_on_the_wire(rig: Rig, protocol: str) -> None:
     agent = await rig.start_agent()
     pod = await rig.create(sh("exec sleep 1000"))
     await rig.running()
