@@ -10,7 +10,7 @@ import orjson
 
 from setpoint.api.machinery import decode, gojson
 from setpoint.api.machinery.schema.canonical import NOTHING, canonicalise
-from setpoint.api.machinery.status import StatusError, bad_request, invalid, invalid_object
+from setpoint.api.machinery.status import StatusError, bad_request, internal_error, invalid, invalid_object
 from setpoint.apiserver.generic_store.objects import Codec, api_version, ordered
 from setpoint.registry.resource import CustomKind, ServedResource
 from setpoint.registry.strategy import Object, Strategy
@@ -141,10 +141,12 @@ class Bodies:
         Repeated names are complained about where they are: in the patch.
         """
         custom = resource.custom
+        text, node = orjson.dumps(patched), custom.shallow if custom is not None else self.node(resource, version)
         if custom is not None:
+            if isinstance(patched, dict) and not patched.get("kind"):
+                raise _invalid_result(patched, current, node, patch, f"Object 'Kind' is missing in '{text.decode()}'")
             _check_kind(patched, resource, version)
             _check_version(patched, resource, version)
-        text, node = orjson.dumps(patched), custom.shallow if custom is not None else self.node(resource, version)
         kind, wanted = resource.kind, api_version(resource, version)
         expected = decode.Expected(kind, wanted, self._is_known)
         repeated = _patch_complaints(patch) if validation != decode.IGNORE else []
@@ -254,14 +256,16 @@ def _within_metadata(message: str) -> str:
 
 def _check_claimed_version(claims: Any, wanted: str) -> None:
     """The reader of custom resources knows no scheme: a body of another version is one whether that exists or not. Raises 400."""
-    given = claims.get("apiVersion") if isinstance(claims, dict) else None
-    if isinstance(given, str) and given not in ("", wanted) and given.count("/") <= 1:
+    given = claims.get("apiVersion", "") if isinstance(claims, dict) else None
+    if isinstance(given, str) and given != wanted and given.count("/") <= 1:
         raise bad_request(f"the API version in the data ({given}) does not match the expected API version ({wanted})")
 
 
 def _check_version(obj: Any, resource: ServedResource, version: str) -> None:
-    """A patch cannot make a custom resource one of another version. Raises 422."""
+    """A patch cannot make a custom resource one of another version, or of none. Raises 422, 500."""
     wanted = api_version(resource, version)
+    if isinstance(obj, dict) and not obj.get("apiVersion"):
+        raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     if isinstance(obj, dict) and isinstance(given := obj.get("apiVersion"), str) and given != wanted:
         name = str((obj.get("metadata") or {}).get("name") or "")
         raise invalid_object(resource.group, resource.kind, name, [invalid("apiVersion", given, f"must be {wanted}")])

@@ -123,6 +123,17 @@ async def test_a_body_that_names_no_kind_is_quoted_whole_and_cut_short(server: S
     assert refused["message"].endswith(f"Object 'Kind' is missing in '{text}' ({text[:30]} ...)")
 
 
+async def test_what_has_no_kind_or_version_is_no_resource(server: Server) -> None:
+    await server.define({"type": "object"})
+    refused = await server.json("POST", WIDGETS, {"kind": "Widget", "metadata": {"name": "a"}})
+    assert refused["message"] == "the API version in the data () does not match the expected API version (demo.test/v1)"
+    await server.make()
+    path, merge = f"{WIDGETS}/a", "application/merge-patch+json"
+    refused = await server.json("PATCH", path, {"kind": None}, content_type=merge)
+    assert (refused["code"], [cause["field"] for cause in refused["details"]["causes"]]) == (422, ["patch"])
+    assert (await server.json("PATCH", path, {"apiVersion": None}, content_type=merge))["reason"] == "InternalError"
+
+
 async def test_ownership_is_forgotten_where_another_owners_version_lacks_a_field(server: Server) -> None:
     """Owners are compared in their own versions, whose conversions are not pruned: what does not fit ends the tracking."""
     await server.define(typed(a={"type": "string"}))
