@@ -167,3 +167,16 @@ async def test_an_applied_metadata_of_a_wrong_type_is_told(api: Any, metadata: A
     refused = await api(path, applied, code=500, content_type="application/apply-patch+yaml")
     assert "AttributeError" not in refused["message"]
     assert "has no attribute" not in refused["message"]
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("fieldSelector=metadata.name=scheduler", ["scheduler"]),
+        ("fieldSelector=metadata.name!=scheduler", ["controller-manager", "etcd-0"]),
+        ("labelSelector=a=b", []),
+    ],
+)
+async def test_parts_of_the_control_plane_are_selected(api: Any, query: str, names: list[str]) -> None:
+    listed = await api(f"GET /api/v1/componentstatuses?{query}")
+    assert [item["metadata"]["name"] for item in listed["items"]] == names

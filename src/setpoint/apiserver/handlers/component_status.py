@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from setpoint.api.machinery.status import not_found
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.negotiation import accepted
+from setpoint.apiserver.options import list_options
 from setpoint.apiserver.request import Response
+from setpoint.apiserver.selecting import check_fields
 
 _HEAD = {"kind": "ComponentStatus", "apiVersion": "v1"}
 _PARTS = ("scheduler", "controller-manager", "etcd-0")
@@ -20,12 +23,7 @@ async def handle(call: Call) -> Response:
     """
     trouble = call.pipeline.health.checks("/readyz")["etcd"]()
     call.form = accepted(call.request, answers.OBJECT_FORMS)
-    names: tuple[str, ...] = _PARTS
-    if call.info.name:
-        if call.info.name not in _PARTS:
-            raise not_found("", "componentstatus", call.info.name)
-        names = (call.info.name,)
-    parts = [_part(name, trouble) for name in names]
+    parts = [_part(name, trouble) for name in _named(call)]
     if call.form.kind == "Table":
         from setpoint.apiserver import tables
 
@@ -33,6 +31,17 @@ async def handle(call: Call) -> Response:
     if call.info.name:
         return answers.made_answer(call, _HEAD | parts[0], answers.internal_type(call))
     return _list(call, parts)
+
+
+def _named(call: Call) -> Sequence[str]:
+    """The one that is asked for, or those that selectors choose (`pkg/registry/core/componentstatus`); none has labels."""
+    if call.info.name:
+        if call.info.name not in _PARTS:
+            raise not_found("", "componentstatus", call.info.name)
+        return (call.info.name,)
+    options = list_options(call.request.query, watch=False)
+    check_fields(call.resource, options)
+    return [name for name in _PARTS if options.labels.matches({}) and options.fields.matches({"metadata.name": name})]
 
 
 def _list(call: Call, parts: list[dict[str, Any]]) -> Response:
