@@ -5,11 +5,9 @@ Source: apiextensions-apiserver `pkg/registry/customresource/etcd.go` (ScaleREST
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from setpoint.api.machinery.fields import applying as fields
-from setpoint.api.machinery.fields import tracking
 from setpoint.api.machinery.jsonpath import JsonPath
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers, ownership
@@ -17,22 +15,17 @@ from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store import update as updating
 from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.generic_store.store import Outcome
-from setpoint.apiserver.handlers import apply as applying
-from setpoint.apiserver.handlers import patch as patching
-from setpoint.apiserver.handlers.subresources.scale import SCALES
+from setpoint.apiserver.handlers.subresources import scale as scales
 from setpoint.apiserver.handlers.update import check_identity, check_uid
-from setpoint.apiserver.negotiation import accepted, body_type
+from setpoint.apiserver.negotiation import accepted
 from setpoint.apiserver.options import WriteOptions, manager_of, write_options
 from setpoint.apiserver.request import Response
 from setpoint.registry.strategy import Object
 
-_KIND, _VERSION = "Scale", "autoscaling/v1"
-_DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
 _UNCONVERTIBLE = (
     "failed to convert new object (/{}; autoscaling/v1, Kind=Scale) to proper version: "
     "request to convert CR to an invalid group/version: autoscaling/v1"
 )
-_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 class Scaling:
@@ -53,12 +46,7 @@ class Scaling:
             if _integer(self._spec.find(obj)) is None:
                 raise internal_error(f'the spec replicas field "{self._where}" does not exist')
             return self._answer(call, obj)
-        if call.info.verb == "update":
-            options = write_options(call.request, "UpdateOptions")
-            scale, warnings = _decode(call, call.request.body, body_type(call.request), options)
-            call.warnings += warnings
-            return await self._write(call, options, lambda _: scale)
-        return await self._patch(call)
+        return await scales.written(call, self._write, self._apply)
 
     def scale_of(self, obj: Object) -> Object:
         """The Scale of an object."""
@@ -67,9 +55,7 @@ class Scaling:
         selector = self._selector.find(obj) if self._selector is not None else []
         if selector and isinstance(selector[0], str) and selector[0]:
             status["selector"] = selector[0]
-        metadata = {name: obj["metadata"][name] for name in _METADATA if name in obj["metadata"]}
-        spec = {"replicas": replicas} if replicas else {}
-        return {"kind": _KIND, "apiVersion": _VERSION, "metadata": metadata, "spec": spec, "status": status}
+        return scales.as_scale(obj, {"replicas": replicas} if replicas else {}, status)
 
     def show(self, obj: Object) -> Object:
         """What admission sees of an object whose Scale is written."""
@@ -78,23 +64,7 @@ class Scaling:
     def take(self, obj: Object, shown: Object) -> None:
         obj.update(self._with_replicas(obj, (shown.get("spec") or {}).get("replicas") or 0))
 
-    async def _patch(self, call: Call) -> Response:
-        media = patching.patch_type(call)
-        if media == patching.APPLY_YAML:
-            return await self._apply(call)
-        options = write_options(call.request, "PatchOptions")
-        body, warnings = call.request.body, list[str]()
-        patch = updating.anew(patching.read_patch(body, media), lambda: patching.read_patch(body, media))
-
-        def patched(current: Object) -> Object:
-            scale, warnings[:] = patching.apply_patch(call, current, patch(), media, options, other=SCALES)
-            return scale
-
-        response = await self._write(call, options, patched)
-        call.warnings[:0] = warnings
-        return response
-
-    async def _write(self, call: Call, options: WriteOptions, make: Callable[[Object], Object]) -> Response:
+    async def _write(self, call: Call, options: WriteOptions, make: scales.Make) -> Response:
         async def compute(old: Object) -> Object:
             scale = make(self.scale_of(old))
             check_identity(call, scale)
@@ -110,10 +80,7 @@ class Scaling:
     async def _apply(self, call: Call) -> Response:
         """An apply finds conflicts and takes shares, but changes nothing: Kubernetes cannot convert the Scale that it makes."""
         options = write_options(call.request, "PatchOptions", apply=True)
-        scale = applying.read(call, options.validation)
-        fields.check(scale, _VERSION, _KIND)
-        fields.check_types(scale, tracking.root(call.bodies.node(SCALES, SCALES.storage_version)))
-        scale["metadata"] = fields.metadata_of(scale)
+        scale = scales.applied(call, options)
         manager = manager_of(options, call.request)
 
         async def compute(old: Object) -> Object:
@@ -140,7 +107,7 @@ class Scaling:
     def _answer(self, call: Call, obj: Object) -> Response:
         if call.form.kind == "Table":
             return answers.value_answer(call, self.scale_of(obj))
-        return answers.made_answer(call, self.scale_of(obj), f"v1.{_KIND}")
+        return answers.made_answer(call, self.scale_of(obj), f"v1.{scales.KIND}")
 
     def _of_scale(self, error: StatusError) -> StatusError:
         """A conflict about the replicas, as it is about a Scale."""
@@ -166,7 +133,3 @@ class Scaling:
 
 def _integer(found: list[Any]) -> int | None:
     return found[0] if found and type(found[0]) is int else None
-
-
-def _decode(call: Call, body: bytes, media: str, options: WriteOptions) -> tuple[Object, list[str]]:
-    return call.bodies.decode_as(body, media, _DEFINITION, _KIND, _VERSION, options.validation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
@@ -24,11 +25,14 @@ from setpoint.registry.resource import ServedResource
 from setpoint.registry.strategy import Object, Strategy
 from setpoint.storage.protocol import Record
 
-_KIND, _VERSION = "Scale", "autoscaling/v1"
+KIND, VERSION = "Scale", "autoscaling/v1"
 _DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
 #: the kind as patches see it; it is never stored
-SCALES = ServedResource("autoscaling", ("v1",), "scales", "scale", _KIND, True, Strategy(), {"v1": _DEFINITION})
+_SCALES = ServedResource("autoscaling", ("v1",), "scales", "scale", KIND, True, Strategy(), {"v1": _DEFINITION})
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+Make = Callable[[Object], Object]
+Write = Callable[[Call, WriteOptions, Make], Awaitable[Response]]
 
 
 async def handle(call: Call) -> Response:
@@ -36,38 +40,50 @@ async def handle(call: Call) -> Response:
     if call.info.verb == "get":
         record = await call.store.get(call.info.namespace, call.info.name)
         return _answer(call, scale_of(call.store.codec.decode(record), call.resource))
+    return await written(call, _write, _apply)
+
+
+async def written(call: Call, write: Write, apply: Callable[[Call], Awaitable[Response]]) -> Response:
+    """The answer to a PUT or PATCH: `write(call, options, make)` writes the Scale that `make` gives of the present one."""
     if call.info.verb == "update":
         options = write_options(call.request, "UpdateOptions")
-        scale, warnings = _decode(call, call.request.body, body_type(call.request), options)
+        body, media = call.request.body, body_type(call.request)
+        scale, warnings = call.bodies.decode_as(body, media, _DEFINITION, KIND, VERSION, options.validation)
         call.warnings += warnings
-        return await _write(call, options, lambda _: scale)
-    return await _patch(call)
+        return await write(call, options, lambda _: scale)
+    return await _patch(call, write, apply)
 
 
-async def _patch(call: Call) -> Response:
+async def _patch(call: Call, write: Write, apply: Callable[[Call], Awaitable[Response]]) -> Response:
     media = patching.patch_type(call)
     if media == patching.APPLY_YAML:
-        return await _apply(call)
+        return await apply(call)
     options = write_options(call.request, "PatchOptions")
     body, warnings = call.request.body, list[str]()
     patch = updating.anew(patching.read_patch(body, media), lambda: patching.read_patch(body, media))
 
     def patched(current: Object) -> Object:
-        scale, warnings[:] = patching.apply_patch(call, current, patch(), media, options, other=SCALES)
+        scale, warnings[:] = patching.apply_patch(call, current, patch(), media, options, other=_SCALES)
         return scale
 
-    response = await _write(call, options, patched)
+    response = await write(call, options, patched)
     call.warnings[:0] = warnings
     return response
+
+
+def applied(call: Call, options: WriteOptions) -> Object:
+    """The Scale that a server-side apply brings."""
+    scale = applying.read(call, options.validation)
+    fields.check(scale, VERSION, KIND)
+    fields.check_types(scale, tracking.root(call.bodies.node(_SCALES, _SCALES.storage_version)))
+    scale["metadata"] = fields.metadata_of(scale)
+    return scale
 
 
 async def _apply(call: Call) -> Response:
     """Server-side apply of a Scale: an apply of the parent's `spec.replicas` under the subresource's name."""
     options = write_options(call.request, "PatchOptions", apply=True)
-    scale = applying.read(call, options.validation)
-    fields.check(scale, _VERSION, _KIND)
-    fields.check_types(scale, tracking.root(call.bodies.node(SCALES, SCALES.storage_version)))
-    scale["metadata"] = fields.metadata_of(scale)
+    scale = applied(call, options)
     manager = manager_of(options, call.request)
     resource, store, wanted = call.resource, call.store, api_version(call.resource, call.version)
 
@@ -104,15 +120,11 @@ def _check_replicas(call: Call, scale: Object) -> int:
     replicas: int = (scale.get("spec") or {}).get("replicas") or 0
     if replicas < 0:
         error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid_object("autoscaling", _KIND, call.info.name, [error])
+        raise invalid_object("autoscaling", KIND, call.info.name, [error])
     return replicas
 
 
-def _decode(call: Call, body: bytes, media: str, options: WriteOptions) -> tuple[Object, list[str]]:
-    return call.bodies.decode_as(body, media, _DEFINITION, _KIND, _VERSION, options.validation)
-
-
-async def _write(call: Call, options: WriteOptions, make: Any) -> Response:
+async def _write(call: Call, options: WriteOptions, make: Make) -> Response:
     strategy = call.resource.strategy
 
     async def compute(old: Object) -> Object:
@@ -137,12 +149,12 @@ async def _write(call: Call, options: WriteOptions, make: Any) -> Response:
 
 def _answer(call: Call, scale: Object) -> Response:
     if call.form.kind != "Table":
-        return answers.made_answer(call, scale, f"autoscaling.{_KIND}")
+        return answers.made_answer(call, scale, f"autoscaling.{KIND}")
     from setpoint.apiserver import tables
     from setpoint.registry.tables import TABLES
 
     version = {"resourceVersion": scale["metadata"]["resourceVersion"]}
-    return answers.value_answer(call, tables.of_objects(call, TABLES["autoscaling", _KIND], [scale], version))
+    return answers.value_answer(call, tables.of_objects(call, TABLES["autoscaling", KIND], [scale], version))
 
 
 def _object(record: Record) -> Object:
@@ -157,8 +169,13 @@ def scale_of(obj: Object, resource: ServedResource) -> Object:
     out: dict[str, Any] = {"replicas": status.get("replicas") or 0}
     if selector := _selector(spec, resource):
         out["selector"] = selector
+    return as_scale(obj, scale_spec, out)
+
+
+def as_scale(obj: Object, spec: Object, status: Object) -> Object:
+    """A Scale with the identity of the object that it is of."""
     metadata = {name: obj["metadata"][name] for name in _METADATA if name in obj["metadata"]}
-    return {"kind": _KIND, "apiVersion": _VERSION, "metadata": metadata, "spec": scale_spec, "status": out}
+    return {"kind": KIND, "apiVersion": VERSION, "metadata": metadata, "spec": spec, "status": status}
 
 
 def _selector(spec: Object, resource: ServedResource) -> str:
