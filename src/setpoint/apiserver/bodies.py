@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import orjson
 
-from setpoint.api.machinery import decode, gojson
+from setpoint.api.machinery import decode
 from setpoint.api.machinery.schema.canonical import NOTHING, canonicalise
 from setpoint.api.machinery.status import StatusError, bad_request, internal_error, invalid, invalid_object
+from setpoint.apiserver import repeated_names
 from setpoint.apiserver.generic_store.objects import Codec, api_version, ordered
 from setpoint.registry.resource import CustomKind, ServedResource
 from setpoint.registry.strategy import Object, Strategy
@@ -149,7 +150,7 @@ class Bodies:
             _check_version(patched, resource, version)
         kind, wanted = resource.kind, api_version(resource, version)
         expected = decode.Expected(kind, wanted, self._is_known)
-        repeated = _patch_complaints(patch) if validation != decode.IGNORE else []
+        repeated = repeated_names.of_patch(patch) if validation != decode.IGNORE else []
         try:
             empties = decode.holds_empty_list(patch)
             decoded = decode.read(
@@ -181,7 +182,7 @@ class Bodies:
         """What a strategic merge patch made, perhaps with parts of `settled`, which is canonical. Raises 422."""
         from setpoint.api.machinery.patch import restore
 
-        repeated = duplicates(body) if validation != decode.IGNORE else []
+        repeated = repeated_names.of_body(body) if validation != decode.IGNORE else []
         try:
             empties = decode.holds_empty_list(body)
             node = self.node(resource, version)
@@ -300,55 +301,6 @@ def _from_protobuf(body: bytes, node: Any, kind: str) -> bytes:
         shown = body[:30].decode("utf-8", "replace") + (" ..." if len(body) > 30 else "")
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {error} ({shown})") from error
     return orjson.dumps(obj)
-
-
-def duplicates(text: bytes) -> list[str]:
-    """Complaints about names that stand twice in one object of a JSON text: `duplicate field "data.k"`."""
-    if decode.fast(text) is not None:  # which it is not where a name may stand twice
-        return []
-    try:
-        value = gojson.parse(text)
-    except gojson.SyntaxComplaint:
-        return []
-    found: list[str] = []
-    _walk(value, "", found)
-    return found
-
-
-_OPERATION = frozenset(("op", "path", "from", "value"))
-
-
-def _patch_complaints(text: bytes) -> list[str]:
-    """Complaints about the text of a merge patch, or about the operations of a JSON patch."""
-    if not text.lstrip().startswith(b"["):
-        return duplicates(text)
-    try:
-        operations = gojson.parse(text)
-    except gojson.SyntaxComplaint:
-        return []
-    found: list[str] = []
-    for index, operation in enumerate(operations):
-        seen: set[str] = set()
-        for name, _ in operation if isinstance(operation, gojson.Members) else ():
-            word = "duplicate" if name in seen else "unknown" if name not in _OPERATION else ""
-            if word:
-                found.append(f'json patch {word} field "[{index}].{name}"')
-            seen.add(name)
-    return found
-
-
-def _walk(value: Any, path: str, found: list[str]) -> None:
-    if isinstance(value, gojson.Members):
-        seen: set[str] = set()
-        for name, inner in value:
-            here = f"{path}.{name}" if path else name
-            if name in seen:
-                found.append(f'duplicate field "{here}"')
-            seen.add(name)
-            _walk(inner, here, found)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            _walk(inner, f"{path}[{index}]", found)
 
 
 def _invalid_result(patched: Any, current: Object, node: Any, patch: bytes, detail: str) -> StatusError:
