@@ -83,7 +83,7 @@ class Strategy:
     compares_metadata_on_update: ClassVar[bool] = True
     #: updates through this endpoint leave what is in stored form in it, and change nothing inside of what they share with the
     #: old object, but for the top of its metadata and status
-    gentle: ClassVar[bool] = False
+    keeps_stored_form: ClassVar[bool] = False
     #: what is renewed through this endpoint again and again, without any other change
     heartbeat: ClassVar[Heartbeat | None] = None
     #: field selectors besides metadata.name and metadata.namespace; `fields` gives their values

@@ -1,4 +1,4 @@
-"""The short way of pods' status (`Strategy.gentle`) stores the same bytes as the long one, whatever a patch says."""
+"""The short way of pods' status (`Strategy.keeps_stored_form`) stores the same bytes as the long one, whatever a patch says."""
 
 from __future__ import annotations
 
@@ -77,5 +77,5 @@ async def stored(seed: int) -> list[Any]:
 @pytest.mark.parametrize("seed", range(4, 9))
 async def test_the_short_way_stores_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     short = await stored(seed)
-    monkeypatch.setattr(PodStatusStrategy, "gentle", False)
+    monkeypatch.setattr(PodStatusStrategy, "keeps_stored_form", False)
     assert short == await stored(seed)

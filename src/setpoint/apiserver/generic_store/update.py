@@ -96,11 +96,11 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
     old = store.codec.decode(current)
     if change.renew is not None and (renewed := change.renew(old)) is not None:
         return await _renew(store, change, current, store.request(context, change.operation, renewed, old))
-    gentle = _is_gentle(store, change, context)
+    keeps_form = _keeps_stored_form(store, change, context)
     # what hooks change in a patched object must not change `old` with it, which it is compared with
     if not change.patch or change.copies:
         start = old
-    elif gentle:
+    elif keeps_form:
         start = {name: dict(part) if type(part) is dict and name != "spec" else part for name, part in old.items()}
     else:
         start = store.codec.decode(current)
@@ -111,7 +111,7 @@ async def _attempt(store: GenericStore, context: Context, change: Update, curren
         change.own(obj, old)
     request = store.request(context, change.operation, obj, old)
     request.shown = change.shown
-    request.stored_form = gentle and change.own is not None
+    request.stored_form = keeps_form and change.own is not None
     await store.admission.admit(request)
     return await _finish(store, change, current, request, obj, old, warnings)
 
@@ -152,9 +152,9 @@ async def _finish(
     return outcome
 
 
-def _is_gentle(store: GenericStore, change: Update, context: Context) -> bool:
+def _keeps_stored_form(store: GenericStore, change: Update, context: Context) -> bool:
     """Whether neither the endpoint nor admission puts anything into an object that is not in stored form."""
-    if not change.strategy.gentle:
+    if not change.strategy.keeps_stored_form:
         return False
     return not store.admission.changes(change.operation, store.resource.group_resource, context.subresource)
 

@@ -1,7 +1,7 @@
 """Watches: a stream of events from a version on.
 
-`transition` decides what an event is for a watcher with selectors; lines are encoded once per event and form and shared
-by all watchers (`Event.lines`); what is ready together goes out in one write.
+`watch_lines` says what an event is for a watcher with selectors; lines are encoded once per event and form and shared by all
+watchers (`Event.lines`); what is ready together goes out in one write.
 Source: apiserver `storage/cacher/cache_watcher.go`, `endpoints/handlers/watch.go`.
 """
 

@@ -166,7 +166,7 @@ class PodStatusStrategy(_PodPart):
     """Status; metadata but for owners may change with it, for historical reasons."""
 
     validates_whole_on_update: ClassVar[bool] = False
-    gentle: ClassVar[bool] = True
+    keeps_stored_form: ClassVar[bool] = True
     reset_fields = (("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
