@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import Pod
-from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES
+from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES, Device
 from setpoint.scheduler.cycle import CycleError, Placement
+from setpoint.scheduler.devices.capacity import share_of
 from setpoint.scheduler.devices.claims import allocation
 from setpoint.scheduler.plugins.dynamic_resources import PodClaims
 from setpoint.testing.scheduling import Rig, node, pod
@@ -183,6 +185,42 @@ def test_parts_of_a_device_share_its_counters(devices: Rig) -> None:
     assert given(devices, "x") == [["large", "small"]]
     claim(devices, "y", request())
     assert reason(devices, "y").startswith("2 cannot allocate all claims.")
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "taken"),
+    [
+        (None, None, "10Gi"),
+        (None, "6Gi", "6Gi"),
+        (None, "11Gi", None),
+        ({"default": "4Gi", "validRange": {"min": "2Gi", "step": "2Gi"}}, None, "4Gi"),
+        ({"default": "4Gi", "validRange": {"min": "2Gi", "step": "2Gi"}}, "5Gi", "6Gi"),
+        ({"default": "4Gi", "validRange": {"min": "2Gi", "step": "2Gi"}}, "1Gi", "2Gi"),
+        ({"default": "4Gi", "validRange": {"min": "2Gi", "max": "6Gi"}}, "7Gi", None),
+        ({"default": "1Gi", "validValues": ["1Gi", "8Gi"]}, "2Gi", "8Gi"),
+        ({"default": "1Gi", "validValues": ["1Gi", "8Gi"]}, "9Gi", None),
+    ],
+)
+def test_the_share_of_a_device(policy: Any, asked: str | None, taken: str | None) -> None:
+    capacity = {"memory": {"value": "10Gi", "requestPolicy": policy}}
+    found = share_of(convert({"name": "d", "capacity": capacity}, Device), {"memory": asked} if asked else {})
+    assert (found and str(found["memory"])) == taken
+    assert share_of(convert({"name": "d", "capacity": capacity}, Device), {"other": "1"}) is None
+
+
+def test_claims_share_a_device_until_its_capacity_is_used_up(devices: Rig) -> None:
+    memory = {"memory": {"value": "10Gi"}}
+    published(devices, "n1", {**device("a", capacity=memory), "allowMultipleAllocations": True})
+    for name, amount in (("x", "6Gi"), ("y", "3Gi"), ("z", "2Gi")):
+        claim(devices, name, request(capacity={"requests": {"memory": amount}}))
+    assert given(devices, "x") == [["a"]]
+    assert given(devices, "y") == [["a"]]
+    assert reason(devices, "z").startswith("2 cannot allocate all claims.")
+    results = [
+        {"request": "r", "driver": DRIVER, "pool": "n1", "device": "a", "shareID": "s", "consumedCapacity": {"memory": "8Gi"}}
+    ]
+    claim(devices, "x", status={"allocation": {"devices": {"results": results}}}, metadata={"uid": "again"})
+    assert reason(devices, "z").startswith("2 cannot allocate all claims.")
 
 
 def test_pools_with_two_devices_of_a_name_are_invalid(devices: Rig) -> None:

@@ -2,20 +2,18 @@
 
 Requests are served in their order, devices tried in theirs, and the search goes back when a later request finds nothing. Of a
 request's alternatives (`firstAvailable`) the first is taken with which all can be served.
-Not served: devices that are shared by capacity (they are passed over).
+A device that several may have is given by shares of its capacity.
 Source: `k8s.io/dynamic-resource-allocation/structured`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from collections.abc import Set as AbstractSet
+from typing import Any
 
 from msgspec import Struct
 
-from setpoint.api.machinery.quantity import parse
 from setpoint.api.types.resource_v1 import (
-    Device,
     DeviceClass,
     DeviceConstraint,
     DeviceRequest,
@@ -26,6 +24,7 @@ from setpoint.api.types.resource_v1 import (
     ExactDeviceRequest,
     ResourceClaim,
 )
+from setpoint.scheduler.devices.capacity import Share, Taken, has_left, share_of
 from setpoint.scheduler.devices.pools import DeviceKey, Offer, Pool
 from setpoint.scheduler.devices.selectors import SelectorError, plain, selects
 
@@ -54,10 +53,11 @@ class Wish(Struct, frozen=True):
 
 
 class Given(Struct, frozen=True):
-    """A device for a claim's wish."""
+    """A device for a claim's wish, as a whole or a share of it."""
 
     wish: Wish
     offer: Offer
+    share: Share | None = None
 
 
 Gives = list[Given]
@@ -83,13 +83,14 @@ def _wish(name: str, asked: ExactDeviceRequest | DeviceSubRequest, classes: Clas
 
 
 class Allocator:
-    """For one node. `taken` are the devices that other claims have; `suits` is what was found out for the pod on other nodes."""
+    """For one node. `taken` is what other claims have; `suits` is what was found out for the pod on other nodes."""
 
-    def __init__(self, pools: Sequence[Pool], taken: AbstractSet[DeviceKey], classes: Classes, suits: Suits) -> None:
+    def __init__(self, pools: Sequence[Pool], taken: Taken, classes: Classes, suits: Suits) -> None:
         self._pools = pools
         self._taken = taken
         self._classes = classes
-        self._given: set[DeviceKey] = set()
+        self._given: dict[DeviceKey, list[str]] = {}  # the uids of the claims that got it as a whole
+        self._shares: dict[DeviceKey, list[Share]] = {}
         self._suits = suits
         self._steps = 0
 
@@ -142,25 +143,37 @@ class Allocator:
             self._steps += 1
             if self._steps > MOST_STEPS:
                 raise NodeFails("timed out trying to allocate devices")
-            used = not wish.admin and self._is_used(offer)
-            gives = [*before, Given(wish, offer)]
-            if used or len(gives) > MOST_DEVICES or not all(_holds(each, gives) for each in claim.spec.devices.constraints):
+            given = Given(wish, offer, share_of(offer.device, wish.capacity) if offer.is_shared else None)
+            gives = [*before, given]
+            fits = len(gives) <= MOST_DEVICES and self._is_free(claim, given)
+            if not fits or not all(_holds(each, gives) for each in claim.spec.devices.constraints):
                 continue
-            if not wish.admin:
-                self._given.add(offer.key)
+            holders: list[Any] = self._holders(offer)
+            holders.append(claim.metadata.uid if given.share is None else given.share)
             yield from self._some(claim, wish, gives, offers[index + 1 :], count - 1)
-            if not wish.admin:
-                self._given.discard(offer.key)
+            holders.pop()
 
-    def _is_used(self, offer: Offer) -> bool:
-        """It, or what it shares with other devices."""
-        key = offer.key
-        if key in self._taken or key in self._given:
-            return True
+    def _holders(self, offer: Offer) -> list[Any]:
+        """Who has it in this search: claims, or shares."""
+        return (self._shares if offer.is_shared else self._given).setdefault(offer.key, [])
+
+    def _is_free(self, claim: ResourceClaim, given: Given) -> bool:
+        """It, and what it shares with other devices."""
+        offer, key = given.offer, given.offer.key
+        if given.share is not None:
+            others = [*self._taken.shares.get(key, ()), *self._shares.get(key, ())]
+            return has_left(offer.device, given.share, others) and (bool(others) or self._has_counters(offer))
+        holders = self._given.get(key, ())
+        if given.wish.admin:
+            return claim.metadata.uid not in holders
+        return key not in self._taken.devices and not holders and self._has_counters(offer)
+
+    def _has_counters(self, offer: Offer) -> bool:
         if not offer.device.consumes_counters:
-            return False
-        pool = next(each for each in self._pools if (each.driver, each.name) == key[:2])
-        return not pool.has_left(key, (*self._taken, *self._given))
+            return True
+        pool = next(each for each in self._pools if (each.driver, each.name) == offer.key[:2])
+        in_search = [key for key, holders in (*self._given.items(), *self._shares.items()) if holders]
+        return pool.has_left(offer.key, (*self._taken.devices, *self._taken.shares, *in_search))
 
     def _offers(self, claim: ResourceClaim, wish: Wish) -> Iterator[Offer]:
         for pool in self._pools:
@@ -177,11 +190,9 @@ class Allocator:
 
 def _suits(claim: ResourceClaim, wish: Wish, offer: Offer) -> bool:
     device = offer.device
-    if device.allow_multiple_allocations:
-        return False
     if any(not _tolerated(taint, wish.tolerations) for taint in device.taints if taint.effect in ("NoSchedule", "NoExecute")):
         return False
-    if not all(_has(device, name, amount) for name, amount in wish.capacity.items()):
+    if share_of(device, wish.capacity) is None:
         return False
     meta = claim.metadata
     sources = (
@@ -196,11 +207,6 @@ def _suits(claim: ResourceClaim, wish: Wish, offer: Offer) -> bool:
             except SelectorError as error:
                 raise AllocationError(f"{source}: selector #{index}: {error}") from error
     return True
-
-
-def _has(device: Device, name: str, amount: str) -> bool:
-    found = device.capacity.get(name)
-    return found is not None and parse(found.value) >= parse(amount)
 
 
 def _tolerated(taint: DeviceTaint, tolerations: Sequence[DeviceToleration]) -> bool:

@@ -10,13 +10,15 @@ from typing import Any
 
 import msgspec
 
+from setpoint.api.machinery.quantity import parse
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.core_v1 import NodeSelectorRequirement, Pod
 from setpoint.api.types.resource_v1 import RESOURCECLAIMS, ResourceClaim
 from setpoint.client.client import ClientProtocol
 from setpoint.client.resource_claims import FINALIZER, NotMade, claim_name
 from setpoint.kit.clock import Clock, rfc3339
-from setpoint.scheduler.devices.allocator import Gives
+from setpoint.scheduler.devices.allocator import Gives, Wish
+from setpoint.scheduler.devices.capacity import Share
 from setpoint.scheduler.devices.pools import DeviceKey
 from setpoint.scheduler.framework import Lister
 
@@ -68,7 +70,17 @@ def devices_of(claim: ResourceClaim) -> list[DeviceKey]:
     """The devices that nobody else can have; administrators' access takes none."""
     allocation = claim.status.allocation
     results = allocation.devices.results if allocation is not None else ()
-    return [(each.driver, each.pool, each.device) for each in results if not each.admin_access]
+    return [(each.driver, each.pool, each.device) for each in results if not each.admin_access and each.share_id is None]
+
+
+def shares_of(claim: ResourceClaim) -> list[tuple[DeviceKey, Share]]:
+    """What the claim has of devices that others may have, too."""
+    allocation = claim.status.allocation
+    shared = [each for each in allocation.devices.results if each.share_id is not None] if allocation is not None else ()
+    return [
+        ((each.driver, each.pool, each.device), {name: parse(amount) for name, amount in each.consumed_capacity.items()})
+        for each in shared
+    ]
 
 
 def allocation(claim: ResourceClaim, gives: Gives, now: float) -> dict[str, Any]:
@@ -85,23 +97,43 @@ def allocation(claim: ResourceClaim, gives: Gives, now: float) -> dict[str, Any]
 def _result(given: Any) -> dict[str, Any]:
     driver, pool, device = given.offer.key
     result: dict[str, Any] = {"request": given.wish.name, "driver": driver, "pool": pool, "device": device}
-    if given.wish.admin is not None:
-        result["adminAccess"] = given.wish.admin
+    if given.wish.admin:
+        result["adminAccess"] = True
+    if given.share is not None:
+        result["shareID"] = _new_share_id()
+        if given.share:
+            result["consumedCapacity"] = {name: str(amount) for name, amount in given.share.items()}
     if given.wish.tolerations:
         result["tolerations"] = msgspec.to_builtins(given.wish.tolerations)
     return result
 
 
+def _new_share_id() -> str:
+    from uuid import uuid4
+
+    return str(uuid4())
+
+
 def _config(claim: ResourceClaim, gives: Gives) -> list[dict[str, Any]]:
-    """Of the classes of the requests served, then of the claim itself what means them."""
-    served = {given.wish.name: given.wish.device_class for given in gives}
-    found = [{"source": "FromClass", **_opaque(each)} for device_class in served.values() for each in device_class.spec.config]
-    names = {*served, *(name.partition("/")[0] for name in served)}
+    """Of the classes of the requests served, each class once, then of the claim itself what means them.
+
+    What means all requests names none.
+    """
+    by_class: dict[str, list[Wish]] = {}
+    for wish in {given.wish.name: given.wish for given in gives}.values():
+        by_class.setdefault(wish.device_class.metadata.name, []).append(wish)
+    found: list[tuple[str, list[str], Any]] = []
+    for wishes in by_class.values():
+        found += [("FromClass", [wish.name for wish in wishes], each) for each in wishes[0].device_class.spec.config]
+    served = {given.wish.name for given in gives}
     for each in claim.spec.devices.config:
-        if not each.requests or names & {*each.requests}:
-            requests = {"requests": [*each.requests]} if each.requests else {}
-            found.append({"source": "FromClaim", **requests, **_opaque(each)})
-    return found
+        meant = [name for name in served if {name, name.partition("/")[0]} & {*each.requests}]
+        found += [("FromClaim", [*each.requests], each)] * (len(meant) if each.requests else 1)
+    total = len(claim.spec.devices.requests or ())
+    return [
+        {"source": source, **({"requests": requests} if requests and len(requests) != total else {}), **_opaque(each)}
+        for source, requests, each in found
+    ]
 
 
 def _opaque(config: Any) -> dict[str, Any]:

@@ -27,6 +27,11 @@ class Offer(Struct, frozen=True):
     node_name: str = ""
     node_selector: NodeSelector | None = None
 
+    @property
+    def is_shared(self) -> bool:
+        """Several may have it at a time."""
+        return self.device.allow_multiple_allocations is True
+
 
 class Pool(Struct, frozen=True):
     """What of a pool a node can use; it is not `valid` when two devices have the same name."""

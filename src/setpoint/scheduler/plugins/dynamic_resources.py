@@ -19,7 +19,8 @@ from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOUR
 from setpoint.client.node_selectors import term_matches
 from setpoint.client.transport import TransportError
 from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails, Suits
-from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_crowded, is_reserved
+from setpoint.scheduler.devices.capacity import Share, Taken
+from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_crowded, is_reserved, shares_of
 from setpoint.scheduler.devices.pools import DeviceKey, Published
 from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims, default_normalize
@@ -34,6 +35,7 @@ ELSEWHERE = unresolvable("resourceclaim not available on the node")
 
 
 NOTHING_PUBLISHED = Published(())
+NOTHING_TAKEN = Taken()
 
 
 class PodClaims(Struct):
@@ -44,7 +46,7 @@ class PodClaims(Struct):
 
     all: Sequence[ResourceClaim] = ()
     new: Sequence[ResourceClaim] = ()
-    taken: frozenset[DeviceKey] = frozenset()
+    taken: Taken = NOTHING_TAKEN
     published: Published = NOTHING_PUBLISHED
     gives: dict[str, Sequence[Gives]] = field(default_factory=dict)
     suits: Suits = field(default_factory=dict)
@@ -60,6 +62,7 @@ class _Pending(Struct):
 
     claim: str
     devices: frozenset[DeviceKey]
+    shares: Sequence[tuple[DeviceKey, Share]] = ()
     version: int | None = None
 
     def is_over(self, known: ResourceClaim | None, uid: str) -> bool:
@@ -129,11 +132,21 @@ class DynamicResources:
                 return f"request {name}: device class {class_name} does not exist"
         return "" if asked else f"request {request.name}: unsupported request type"
 
-    def _taken(self) -> frozenset[DeviceKey]:
-        taken: set[DeviceKey] = set()
+    def _taken(self) -> Taken:
+        devices: set[DeviceKey] = set()
+        shares: dict[DeviceKey, tuple[Share, ...]] = {}
         for claim in self._claims.list():
-            taken.update(devices_of(claim))
-        return frozenset(taken.union(*(each.devices for each in self._pending.values())))
+            devices.update(devices_of(claim))
+            for key, share in shares_of(claim):
+                shares[key] = (*shares.get(key, ()), share)
+        for pending in self._pending.values():
+            known = self._claims.get(pending.claim)
+            if known is not None and known.status.allocation is not None:
+                continue  # seen before the answer to the write that says so
+            devices |= pending.devices
+            for key, share in pending.shares:
+                shares[key] = (*shares.get(key, ()), share)
+        return Taken(frozenset(devices), shares)
 
     def _forget_written(self) -> None:
         over = [uid for uid, each in self._pending.items() if each.is_over(self._claims.get(each.claim), uid)]
@@ -200,9 +213,10 @@ class DynamicResources:
         found = state.find(PodClaims)
         if found is not None and found.new:
             for claim, gives in zip(found.new, found.gives[node], strict=True):
-                devices = frozenset(each.offer.key for each in gives if not each.wish.admin)
+                devices = frozenset(each.offer.key for each in gives if not each.wish.admin and each.share is None)
+                shares = [(each.offer.key, each.share) for each in gives if each.share is not None]
                 where = f"{claim.metadata.namespace}/{claim.metadata.name}"
-                self._pending[claim.metadata.uid] = _Pending(where, devices)
+                self._pending[claim.metadata.uid] = _Pending(where, devices, shares)
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node: str) -> None:
