@@ -21,6 +21,8 @@ async def test_a_role_gathers_the_rules_of_others(world: Any) -> None:
     await world.run("clusterrole-aggregation-controller")
     await world.clock.advance(1)
     assert await rules("part") == await rules("whole") == [RULE]
+    applied = (await world.get(f"{ROOT}/whole"))["metadata"]["managedFields"][0]
+    assert (applied["manager"], applied["operation"]) == ("clusterrole-aggregation-controller", "Apply")
     await world.call("DELETE", f"{ROOT}/a")
     await world.clock.advance(1)
     assert not await rules("whole")

@@ -87,9 +87,16 @@ class ClientProtocol(Protocol):
         """PATCH: `kind` is merge, strategic or json. Put metadata.resourceVersion (or uid) in it for optimistic concurrency."""
 
     async def apply(
-        self, resource: Resource[T], body: Mapping[str, Any], namespace: str = "", *, force: bool = False, subresource: str = ""
+        self,
+        resource: Resource[T],
+        body: Mapping[str, Any],
+        namespace: str = "",
+        *,
+        force: bool = False,
+        subresource: str = "",
+        manager: str = "",
     ) -> T:
-        """Server-side apply under the client's field manager."""
+        """Server-side apply under a field manager, else the client's."""
 
     async def delete(
         self,
@@ -215,9 +222,16 @@ class Client:
         return decoding.of(resource.type).object(response.body)
 
     async def apply(
-        self, resource: Resource[T], body: Mapping[str, Any], namespace: str = "", *, force: bool = False, subresource: str = ""
+        self,
+        resource: Resource[T],
+        body: Mapping[str, Any],
+        namespace: str = "",
+        *,
+        force: bool = False,
+        subresource: str = "",
+        manager: str = "",
     ) -> T:
-        query = {"fieldManager": self.field_manager, **({"force": "true"} if force else {})}
+        query = {"fieldManager": manager or self.field_manager, **({"force": "true"} if force else {})}
         path = resource.path(namespace, body["metadata"]["name"], subresource)
         typed = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
         response = await self._call("PATCH", path, query, self._sending["apply"], orjson.dumps(typed))

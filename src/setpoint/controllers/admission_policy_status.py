@@ -74,7 +74,7 @@ class StatusReconciler:
         checking = {"expressionWarnings": plan.warnings} if plan.warnings else {}
         status = {"observedGeneration": plan.generation, "typeChecking": checking}
         body = {"metadata": {"name": plan.policy}, "status": status}
-        await self._client.apply(VALIDATINGADMISSIONPOLICIES, body, force=True, subresource="status")
+        await self._client.apply(VALIDATINGADMISSIONPOLICIES, body, force=True, subresource="status", manager=NAME)
         return None
 
     async def _served(self) -> Mapping[tuple[str, str, str], str]:

@@ -52,7 +52,7 @@ class AggregationReconciler:
         role: dict[str, Any] = {"metadata": {"name": plan.role}}
         if plan.rules:
             role["rules"] = plan.rules
-        await self._client.apply(CLUSTERROLES, role, force=True)
+        await self._client.apply(CLUSTERROLES, role, force=True, manager=NAME)
         return None
 
 

@@ -145,7 +145,7 @@ class ServiceCIDRReconciler:
             "lastTransitionTime": rfc3339(self._clock.now()),
         }
         body = {"metadata": {"name": name}, "status": {"conditions": [ready]}}
-        await self._client.apply(SERVICECIDRS, body, force=True, subresource="status")
+        await self._client.apply(SERVICECIDRS, body, force=True, subresource="status", manager=NAME)
 
 
 def new(context: Context) -> Controller[Observed, Plan]:

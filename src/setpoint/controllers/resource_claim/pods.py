@@ -24,6 +24,7 @@ from setpoint.controllers.resource_claim import names
 from setpoint.controllers.resource_claim.names import ANNOTATION
 
 BY_POD = "pod"
+_MANAGER = "ResourceClaimController"  # the name under which statuses of pods are applied
 
 
 class Observed(Struct, frozen=True):
@@ -166,7 +167,7 @@ class PodReconciler:
             statuses = [{"name": name, "resourceClaimName": claim} for name, claim in {**plan.noted, **made}.items()]
             meta = pod.metadata
             status = {"metadata": {"name": meta.name, "uid": meta.uid}, "status": {"resourceClaimStatuses": statuses}}
-            await self._client.apply(PODS, status, meta.namespace, force=True, subresource="status")
+            await self._client.apply(PODS, status, meta.namespace, force=True, subresource="status", manager=_MANAGER)
         for claim in plan.reserve:
             await self._reserve(pod, claim)
         return None
