@@ -42,7 +42,9 @@ def test_complaints(text: str, complaint: str) -> None:
 
 def test_micro_times_have_exactly_six_digits() -> None:
     times.check("2026-01-01T00:00:00.123456Z", micro=True)
-    for text in ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.123Z", "2026-01-01T00:00:00.1234567Z"):
+    for text in ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.123Z"):
         with pytest.raises(times.TimeError, match=r"as \"\.000000\""):
             times.check(text, micro=True)
+    with pytest.raises(times.TimeError, match=r"cannot parse \"789Z\" as \"Z07:00\"$"):
+        times.check("2026-01-01T00:00:00.123456789Z", micro=True)
     assert times.canonical_micro("2026-01-01T01:00:00.000001+01:00") == "2026-01-01T00:00:00.000001Z"

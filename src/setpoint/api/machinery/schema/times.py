@@ -117,9 +117,9 @@ class _Reader:
         return int(digits)
 
     def _fraction(self) -> int:
-        """A Time takes any fraction after the seconds, a MicroTime exactly six digits."""
-        found = re.match(r"[.,](\d+)", self.rest, re.ASCII)
-        if self.layout == MICROS and (found is None or self.rest[0] != "." or len(found[1]) != 6):
+        """A Time takes any fraction after the seconds, a MicroTime six digits; what follows those is no zone."""
+        found = re.match(r"[.,](\d{6})" if self.layout == MICROS else r"[.,](\d+)", self.rest, re.ASCII)
+        if self.layout == MICROS and found is None:
             raise self._cannot(self.rest, ".000000")
         if found is None:
             return 0
