@@ -30,6 +30,9 @@ from setpoint.api.machinery.schema import validating
         ({"type": "integer", "maximum": 1.5}, 2, ["Maximum boundary value must be of type integer", "or equal to 1.5"]),
         ({"type": "number", "multipleOf": 0.1}, 1.1, []),
         ({"type": "number", "multipleOf": 0.1}, 0.3, []),
+        ({"type": "string", "enum": ["a", None], "nullable": True}, None, [""]),
+        ({"type": "object", "additionalProperties": False}, {"a": 1}, ["x.a in body is a forbidden property"]),
+        ({"type": "object", "additionalProperties": False}, {}, []),
         ({"type": "number", "multipleOf": 0.2}, 9.1, ["should be a multiple of 0.2"]),
     ],
 )
@@ -51,3 +54,10 @@ def test_a_value(schema: dict[str, Any], value: Any, details: list[str]) -> None
 )
 def test_replicas(obj: dict[str, Any], detail: str) -> None:
     assert [error.detail for error in validating.replicas(obj, ".status.n")] == ([detail] if detail else [])
+
+
+def test_items_of_a_list_map_are_objects() -> None:
+    schema = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {"type": "object"}}
+    [error] = validating.repeated([{"k": 1}, 2, {"k": 1}, 3], schema, "x")
+    assert (error.field, error.detail) == ("x[1]", "must be an object for an array of list-type map")
+    assert [error.field for error in validating.repeated([None, {}, {"k": 1}], schema, "x")] == ["x[1]"]

@@ -53,7 +53,7 @@ def _prune_object(value: dict[str, Any], schema: Schema, path: str, dropped: lis
         if embedded and name in META:
             continue
         below = known.get(name)
-        if below is None and not others:
+        if below is None and others is None:
             gone.append(name)
         elif type(found) in (dict, list):
             _prune(found, _schema_of(below if below is not None else others), _at(path, name), dropped)
@@ -70,7 +70,7 @@ def _skip(value: Any, schema: Schema, path: str, dropped: list[str], *, embedded
             if embedded and name in META:
                 continue
             below = known.get(name)
-            if below is not None or others:
+            if below is not None or others is not None:
                 _prune(found, _schema_of(below if below is not None else others), _at(path, name), dropped)
     elif type(value) is list and isinstance(items := schema.get("items"), Mapping):
         for index, found in enumerate(value):

@@ -220,8 +220,8 @@ class Check:
 
     def _enum(self, value: Any, result: Result) -> None:
         allowed = self.schema.get("enum")
-        if allowed is not None and not (value is None and self.schema.get("nullable")):
-            if any(_is_allowed(value, each) for each in allowed):
+        if allowed:  # never null, not even where it is one of the values
+            if value is not None and any(_is_allowed(value, each) for each in allowed):
                 return
             words = [each if isinstance(each, str) else orjson.dumps(each).decode() for each in allowed]
             result.errors.append(not_supported(self._field, value, words))
@@ -236,6 +236,9 @@ class Check:
             return
         known, others = schema.get("properties") or {}, schema.get("additionalProperties")
         before = old if type(old) is dict else {}
+        if others is False:
+            for name in (name for name in value if name not in known):
+                result.errors.append(invalid(self._field, name, f"{self.path}.{name} in body is a forbidden property"))
         if isinstance(others, Mapping):
             for name, found in value.items():
                 if name not in known:
@@ -391,8 +394,11 @@ def _repeated_items(value: list[Any], schema: Schema, path: str) -> list[FieldEr
         return [duplicate(f"{path}[{index}]", value[index]) for index in _repeated(value)]
     if kind != "map":
         return []
+    for index, item in enumerate(value):
+        if item is not None and type(item) is not dict:
+            return [invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map")]
     names = schema.get("x-kubernetes-list-map-keys") or ()
-    keys = [{name: item[name] for name in names if name in item} if type(item) is dict else item for item in value]
+    keys = [{name: item[name] for name in names if name in (item or ())} for item in value]
     return [duplicate(f"{path}[{index}]", keys[index]) for index in _repeated(keys)]
 
 
