@@ -10,6 +10,7 @@ import pytest
 
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.registry.service.allocation import ServiceAllocator
+from setpoint.registry.service.port_allocator import PortAllocator
 from setpoint.registry.table import RESOURCES
 
 from .conftest import Api
@@ -73,7 +74,7 @@ async def test_a_put_that_is_tried_again_starts_from_its_body(api: Api, monkeypa
     service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
     await api("POST /api/v1/namespaces/d/services", service)
     asked: list[int] = []
-    hold = ServiceAllocator._asked_port
+    hold = PortAllocator._asked_port
 
     async def noted(self: Any, holding: Any, path: str, number: int) -> None:
         asked.append(number)
@@ -81,7 +82,7 @@ async def test_a_put_that_is_tried_again_starts_from_its_body(api: Api, monkeypa
 
     interrupt(api, monkeypatch, "services/d/s")
     with pytest.MonkeyPatch.context() as watched:
-        watched.setattr(ServiceAllocator, "_asked_port", noted)
+        watched.setattr(PortAllocator, "_asked_port", noted)
         put = await api("PUT /api/v1/namespaces/d/services/s", {**service, "spec": {"type": "NodePort", "ports": [{"port": 80}]}})
     assert put["spec"]["ports"][0]["nodePort"]
     assert asked == []
