@@ -297,6 +297,12 @@ async def test_numbers_of_built_in_kinds(api: Any) -> None:
     await api(f"POST {SERVICES}", service, code=400)
 
 
+@pytest.mark.parametrize("kind", ["ConfigMapList", "DeleteOptions", "Status", "List"])
+async def test_a_kind_that_is_registered_and_no_resource_cannot_be_converted(api: Any, kind: str) -> None:
+    refused = await api("POST /api/v1/namespaces/d/configmaps", {"apiVersion": "v1", "kind": kind}, code=400)
+    assert refused["message"].endswith(f"converting (v1.{kind}) to (core.ConfigMap): unknown conversion")
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

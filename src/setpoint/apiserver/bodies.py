@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from setpoint.api.machinery import decode
+from setpoint.api.machinery import decode, registered
 from setpoint.api.machinery.schema.canonical import NOTHING, canonicalise
 from setpoint.api.machinery.status import StatusError, bad_request, internal_error, invalid, invalid_object
 from setpoint.apiserver import repeated_names
@@ -125,7 +125,10 @@ class Bodies:
         return obj, decoded.warnings
 
     def _is_known(self, wanted: str, kind: str) -> bool:
-        return (wanted, kind) in self._known
+        """Whether a kind is registered with a version: a resource, a list of one, or what stands with every version."""
+        if (wanted, kind) in self._known or (wanted, kind.removesuffix("List")) in self._known:
+            return True
+        return any(wanted == version for version, _ in self._known) and registered.is_common(wanted, kind)
 
     def canonical(self, obj: Object, resource: ServedResource, version: str, settled: Mapping[str, Any] = NOTHING) -> Object:
         """A built-in kind's object as its Go struct writes it; changed in place, but for what it shares with `settled`."""

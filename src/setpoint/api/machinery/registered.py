@@ -44,6 +44,16 @@ _KINDS: Mapping[str, str] = {
 }
 
 
+#: registered with every version, and with that of the core group alone
+_OPTIONS = frozenset(f"{verb}Options" for verb in ("List", "Get", "Create", "Update", "Patch", "Delete")) | {"WatchEvent"}
+_CORE = frozenset({"List", "Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList", "RangeAllocation"})
+
+
 def readable(api_version: str, kind: str) -> bool:
     """Whether Kubernetes can read `kind` in a version that is not served."""
     return kind.removesuffix("List") in _KINDS.get(api_version, "").split()
+
+
+def is_common(api_version: str, kind: str) -> bool:
+    """Whether a kind is registered with a version that is served without being a resource there."""
+    return kind in _OPTIONS or (api_version == "v1" and kind in _CORE)
