@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.api.machinery.cel.values import equal
+from setpoint.api.machinery.schema.unchanged import unchanged
 
 Schema = Mapping[str, Any]
 
@@ -26,7 +26,7 @@ class Correlated:
 
     def same(self) -> bool:
         if self._same is None:
-            self._same = equal(self.new, self.old)
+            self._same = unchanged(self.new, self.old, self.schema)
         return self._same
 
 

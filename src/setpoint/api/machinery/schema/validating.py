@@ -15,6 +15,7 @@ import orjson
 
 from setpoint.api.machinery.patch.json_values import go_print, go_type
 from setpoint.api.machinery.schema import strings
+from setpoint.api.machinery.schema.unchanged import unchanged
 from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
 
 Schema = Mapping[str, Any]
@@ -70,7 +71,7 @@ class Check:
             self._enum(value, result)
         else:
             self._value(value, old, result)
-        if result.errors and old is not _ABSENT and equal(value, old):
+        if result.errors and old is not _ABSENT and unchanged(value, old, self.schema):
             result.errors = []
         return result
 
