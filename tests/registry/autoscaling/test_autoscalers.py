@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.registry.builders import Json, complaints, created
 
@@ -9,6 +11,7 @@ from setpoint.registry.autoscaling.conversion import convert_autoscaler
 from setpoint.registry.autoscaling.horizontal_pod_autoscaler import HorizontalPodAutoscalerStrategy
 
 STRATEGY = HorizontalPodAutoscalerStrategy()
+_CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
 
 
@@ -73,6 +76,38 @@ def test_the_rest_goes_there_and_back_in_annotations() -> None:
     assert back["spec"]["behavior"] == new["spec"]["behavior"]
     assert sorted(map(str, back["spec"]["metrics"])) == sorted(map(str, new["spec"]["metrics"]))
     assert not back["metadata"].get("annotations")
+
+
+@pytest.mark.parametrize(
+    ("seen", "wanted"),
+    [
+        ({}, {"averageUtilization": 50}),
+        ({_CURRENT: [{"type": "Resource", "resource": {"name": "cpu"}}]}, {"averageValue": "0"}),
+        ({_CURRENT: [{"type": "Pods", "pods": {"currentAverageValue": 1024}}]}, {"averageValue": "1024"}),
+        ({_CURRENT: [{"type": "External", "external": {"currentAverageValue": "1"}}]}, {"value": "0", "averageValue": "1"}),
+        ({_CURRENT: [{"type": "Object", "object": {"averageValue": "1"}}]}, {"value": "0", "averageValue": "1"}),
+        ({_CURRENT: [{"type": "Pods", "pods": {"currentAverageValue": "many"}}]}, {"averageUtilization": 50}),
+        ({_CURRENT: ["cpu"]}, {"averageUtilization": 50}),
+    ],
+)
+def test_what_is_seen_comes_from_the_annotation_or_the_field(seen: Json, wanted: Json) -> None:
+    annotations = {name: json.dumps(value) for name, value in seen.items()}
+    status = {"currentCPUUtilizationPercentage": 50}
+    new = convert_autoscaler({"metadata": {"annotations": annotations}, "spec": {}, "status": status}, "autoscaling/v2")
+    [metric] = new["status"]["currentMetrics"]
+    (source,) = (value for name, value in metric.items() if name != "type")
+    assert source["current"] == wanted
+
+
+def test_annotations_are_written_as_go_orders_fields() -> None:
+    described = {"apiVersion": "v1", "kind": "Service", "name": "s"}
+    selector = {"matchExpressions": [{"key": "k", "operator": "Exists"}], "matchLabels": {"b": "", "a": "b"}}
+    metric = {"describedObject": described, "metric": {"name": "m", "selector": selector}, "target": {"averageValue": "1"}}
+    new = {"metadata": {}, "spec": {"metrics": [{"type": "Object", "object": metric}]}}
+    [text] = convert_autoscaler(new, "autoscaling/v1")["metadata"]["annotations"].values()
+    target = '"target":{"kind":"Service","name":"s","apiVersion":"v1"},"metricName":"m","targetValue":"0"'
+    labels = '"selector":{"matchLabels":{"a":"b","b":""},"matchExpressions":[{"key":"k","operator":"Exists"}]}'
+    assert text == f'[{{"type":"Object","object":{{{target},{labels},"averageValue":"1"}}}}]'
 
 
 def test_containers_metrics_name_a_resource_and_a_container() -> None:

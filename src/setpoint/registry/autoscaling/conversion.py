@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from setpoint.api.machinery import quantity
 from setpoint.registry.strategy import Object
 
 V1, V2 = "autoscaling/v1", "autoscaling/v2"
@@ -31,9 +32,11 @@ def convert_autoscaler(obj: Object, version: str) -> Object:
 
 def _is_cpu(metric: Metric, side: str) -> bool:
     """The one metric that v1 has a field for."""
-    resource = metric.get("resource") or {}
-    percent = (resource.get(side) or {}).get("averageUtilization")
-    return metric.get("type") == "Resource" and resource.get("name") == "cpu" and percent is not None
+    return _is_of_cpu(metric) and (metric["resource"].get(side) or {}).get("averageUtilization") is not None
+
+
+def _is_of_cpu(metric: Metric) -> bool:
+    return metric.get("type") == "Resource" and (metric.get("resource") or {}).get("name") == "cpu"
 
 
 def _pick(source: Mapping[str, Any], names: tuple[str, ...]) -> Object:
@@ -48,9 +51,9 @@ def _to_v1(obj: Object) -> Object:
     metrics, current = spec.get("metrics") or [], status.get("currentMetrics") or []
     out_spec = _pick(spec, _SHARED_SPEC)
     out_status = {"currentReplicas": 0, "desiredReplicas": 0, **_pick(status, _SHARED_STATUS)}
-    for metric in metrics:
-        if _is_cpu(metric, "target"):
-            out_spec["targetCPUUtilizationPercentage"] = metric["resource"]["target"]["averageUtilization"]
+    first = next((metric for metric in metrics if _is_of_cpu(metric)), None)
+    if first is not None and _is_cpu(first, "target"):
+        out_spec["targetCPUUtilizationPercentage"] = first["resource"]["target"]["averageUtilization"]
     for metric in current:
         if _is_cpu(metric, "current"):
             out_status["currentCPUUtilizationPercentage"] = metric["resource"]["current"]["averageUtilization"]
@@ -112,30 +115,40 @@ def _values(source: Mapping[str, Any], side: str, **names: str) -> Object:
 
 
 def _object_v1(source: Mapping[str, Any], side: str) -> Object:
-    metric, values = source.get("metric") or {}, source.get(side) or {}
-    out = {"target": source.get("describedObject") or {}, "metricName": metric.get("name", "")}
-    out[f"{side}Value"] = values.get("value") or "0"
-    out |= _pick(metric, ("selector",))
-    return {**out, **_pick(values, ("averageValue",))}
+    metric, values, described = source.get("metric") or {}, source.get(side) or {}, source.get("describedObject") or {}
+    target = {"kind": described.get("kind", ""), "name": described.get("name", ""), **_pick(described, ("apiVersion",))}
+    out = {"target": target, "metricName": metric.get("name", ""), f"{side}Value": values.get("value") or "0"}
+    return {**out, **_selector(metric, "selector"), **_pick(values, ("averageValue",))}
+
+
+def _selector(metric: Mapping[str, Any], name: str) -> Object:
+    """The selector of a metric, in the order in which Go writes one."""
+    if metric.get("selector") is None:
+        return {}
+    selector = _pick(metric["selector"], ("matchLabels", "matchExpressions"))
+    if selector.get("matchLabels"):
+        selector["matchLabels"] = dict(sorted(selector["matchLabels"].items()))
+    return {name: selector}
 
 
 def _pods_v1(source: Mapping[str, Any], side: str) -> Object:
     metric, values = source.get("metric") or {}, source.get(side) or {}
     out = {"metricName": metric.get("name", ""), f"{side}AverageValue": values.get("averageValue") or "0"}
-    return {**out, **_pick(metric, ("selector",))}
+    return {**out, **_selector(metric, "selector")}
 
 
 def _resource_v1(source: Mapping[str, Any], side: str) -> Object:
-    names = {"averageUtilization": "AverageUtilization", "averageValue": "AverageValue"}
-    return {"name": source.get("name", ""), **_values(source, side, **names), **_pick(source, ("container",))}
+    values = _values(source, side, averageUtilization="AverageUtilization", averageValue="AverageValue")
+    if side == "current":
+        values.setdefault("currentAverageValue", "0")
+    return {"name": source.get("name", ""), **values, **_pick(source, ("container",))}
 
 
 def _external_v1(source: Mapping[str, Any], side: str) -> Object:
     metric = source.get("metric") or {}
-    out = {"metricName": metric.get("name", "")}
-    if metric.get("selector") is not None:
-        out["metricSelector"] = metric["selector"]
-    return {**out, **_values(source, side, value="Value", averageValue="AverageValue")}
+    values = {"currentValue": "0"} if side == "current" else {}
+    values |= _values(source, side, value="Value", averageValue="AverageValue")
+    return {"metricName": metric.get("name", ""), **_selector(metric, "metricSelector"), **values}
 
 
 _TO_V1: dict[str, Callable[[Mapping[str, Any], str], Object]] = {
@@ -154,7 +167,7 @@ def _to_v2(obj: Object) -> Object:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     annotations = obj["metadata"].get("annotations") or {}
     out_spec = _pick(spec, _SHARED_SPEC)
-    metrics = [_metric_v2(metric, "target") for metric in _noted(annotations, _METRICS, list)]
+    metrics = _noted_metrics(annotations, _METRICS, "target")
     percent = spec.get("targetCPUUtilizationPercentage")
     if percent is not None:
         target = {"type": "Utilization", "averageUtilization": percent}
@@ -162,9 +175,9 @@ def _to_v2(obj: Object) -> Object:
     if metrics:
         out_spec["metrics"] = metrics
     behavior = _noted(annotations, _BEHAVIOR, dict)
-    if behavior:
+    if any(isinstance(rules, dict) for rules in behavior.values()):
         out_spec["behavior"] = _behavior_v2(behavior)
-    current = [_metric_v2(metric, "current") for metric in _noted(annotations, _CURRENT, list)]
+    current = _noted_metrics(annotations, _CURRENT, "current") or _current_cpu(status)
     out_status = {"desiredReplicas": 0, "currentMetrics": current or None, **_pick(status, _SHARED_STATUS)}
     if not out_status.get("currentReplicas"):
         out_status.pop("currentReplicas", None)
@@ -175,13 +188,30 @@ def _to_v2(obj: Object) -> Object:
     return {**obj, "apiVersion": V2, "metadata": metadata, "spec": out_spec, "status": out_status}
 
 
+def _current_cpu(status: Mapping[str, Any]) -> list[Object]:
+    """What v1 says of it in a field; where an annotation has more, that alone counts."""
+    percent = status.get("currentCPUUtilizationPercentage")
+    if percent is None:
+        return []
+    return [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": percent}}}]
+
+
 def _noted(annotations: Mapping[str, str], key: str, kind: type) -> Any:
     """What an annotation holds; nothing if it is no JSON of that kind."""
     try:
         value = orjson.loads(annotations[key])
     except (KeyError, orjson.JSONDecodeError):
         return kind()
-    return value if isinstance(value, kind) else kind()
+    if not isinstance(value, kind) or (isinstance(value, list) and not all(isinstance(one, dict) for one in value)):
+        return kind()
+    return value
+
+
+def _noted_metrics(annotations: Mapping[str, str], key: str, side: str) -> list[Object]:
+    try:
+        return [_metric_v2(metric, side) for metric in _noted(annotations, key, list)]
+    except quantity.QuantityError:
+        return []
 
 
 def _folded(value: Mapping[str, Any]) -> Object:
@@ -216,41 +246,44 @@ def _metric_v2(metric: Metric, side: str) -> Object:
     return {"type": kind, name: _TO_V2[name](source, side)} if source is not None and name in _TO_V2 else {"type": kind}
 
 
-def _target_v2(side: str, values: Object) -> Object:
-    """A target says which of its values counts; what is seen has just values."""
-    if side == "current":
-        return values
-    kinds = (("averageUtilization", "Utilization"), ("averageValue", "AverageValue"), ("value", "Value"))
-    return {"type": next((kind for field, kind in kinds if field in values), "Value"), **values}
+def _values_v2(source: Mapping[str, Any], side: str, kind: str, **names: str) -> Object:
+    """What is seen has just values, a target says (`kind`) which of them counts."""
+    values = {new: source[old] for new, old in names.items() if source.get(old) is not None}
+    values = {new: value if new == "averageUtilization" else quantity.canonical(value) for new, value in values.items()}
+    return values if side == "current" else {"type": kind, **values}
 
 
 def _object_v2(source: Mapping[str, Any], side: str) -> Object:
-    values = _pick(source, ("averageValue",))
-    if not values:
-        values["value"] = source.get(f"{side}Value", "0")
+    """The value is there even where an average counts."""
+    kind = "Value" if source.get("averageValue") is None else "AverageValue"
+    values = _values_v2({f"{side}Value": "0", **source}, side, kind, value=f"{side}Value", averageValue="averageValue")
     metric = {"name": source.get("metricName", ""), **_pick(source, ("selector",))}
-    return {"describedObject": source.get("target") or {}, side: _target_v2(side, values), "metric": metric}
+    return {"describedObject": source.get("target") or {}, side: values, "metric": metric}
 
 
 def _pods_v2(source: Mapping[str, Any], side: str) -> Object:
-    values = {"averageValue": source.get(f"{side}AverageValue", "0")}
+    field = f"{side}AverageValue"
+    values = _values_v2({field: "0", **source}, side, "AverageValue", averageValue=field)
     metric = {"name": source.get("metricName", ""), **_pick(source, ("selector",))}
-    return {"metric": metric, side: _target_v2(side, values)}
+    return {"metric": metric, side: values}
 
 
 def _resource_v2(source: Mapping[str, Any], side: str) -> Object:
-    pairs = (("averageUtilization", f"{side}AverageUtilization"), ("averageValue", f"{side}AverageValue"))
-    values = {new: source[old] for new, old in pairs if source.get(old) is not None}
-    return {"name": source.get("name", ""), side: _target_v2(side, values), **_pick(source, ("container",))}
+    percent, average = f"{side}AverageUtilization", f"{side}AverageValue"
+    kind = "AverageValue" if source.get(percent) is None else "Utilization"
+    given = {average: "0", **source} if side == "current" else source
+    values = _values_v2(given, side, kind, averageUtilization=percent, averageValue=average)
+    return {"name": source.get("name", ""), side: values, **_pick(source, ("container",))}
 
 
 def _external_v2(source: Mapping[str, Any], side: str) -> Object:
-    pairs = (("value", f"{side}Value"), ("averageValue", f"{side}AverageValue"))
-    values = {new: source[old] for new, old in pairs if source.get(old) is not None}
+    kind = "AverageValue" if source.get(f"{side}Value") is None else "Value"
+    given = {"currentValue": "0", **source} if side == "current" else source
+    values = _values_v2(given, side, kind, value=f"{side}Value", averageValue=f"{side}AverageValue")
     metric: Object = {"name": source.get("metricName", "")}
     if source.get("metricSelector") is not None:
         metric["selector"] = source["metricSelector"]
-    return {"metric": metric, side: _target_v2(side, values)}
+    return {"metric": metric, side: values}
 
 
 _TO_V2: dict[str, Callable[[Mapping[str, Any], str], Object]] = {
