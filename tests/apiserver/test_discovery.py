@@ -6,6 +6,7 @@ import orjson
 import pytest
 from msgspec import structs
 
+from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.discovery import AGGREGATED, Discovery
 from setpoint.apiserver.request import Request
@@ -95,7 +96,8 @@ async def test_the_core_list_has_no_version_of_its_own(discovery: Discovery) -> 
 
 async def test_custom_kinds_are_listed_as_their_own_server_does() -> None:
     row = next(row for row in RESOURCES if row.plural == "deployments")
-    kind = CustomKind(lambda _: None, {}, None, lambda _: [], lambda obj, _: obj, lambda *_: None)
+    node = Node("object")
+    kind = CustomKind(lambda _: node, {}, node, lambda _: [], lambda obj, _: obj, lambda *_: None)
     custom = structs.replace(row, group="demo.test", custom=kind)
     discovery = Discovery(lambda: [("demo.test", ("v1",))], lambda: [custom], lambda: "127.0.0.1:6443")
     document = orjson.loads((await ask(discovery, "/apis/demo.test/v1")).body)

@@ -10,6 +10,7 @@ import orjson
 
 from setpoint.api.machinery import decode, registered
 from setpoint.api.machinery.schema.canonical import NOTHING, canonicalise
+from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError, bad_request, internal_error, invalid, invalid_object
 from setpoint.apiserver import repeated_names
 from setpoint.apiserver.generic_store.objects import Codec, api_version, ordered
@@ -22,7 +23,7 @@ _PROTOBUF = "application/vnd.kubernetes.protobuf"
 class Schemas(Protocol):
     """`api.machinery.schema.trees`: the tree of a definition, made when first asked for."""
 
-    def tree(self, definition: str) -> Any: ...
+    def tree(self, definition: str) -> Node: ...
 
 
 class Bodies:
@@ -34,7 +35,7 @@ class Bodies:
     def __init__(self, schemas: Schemas | None, *, trim: bool = False) -> None:
         self._schemas = schemas
         self._trim = trim
-        self._nodes: dict[str, Any] = {}
+        self._nodes: dict[str, Node | None] = {}
         self._known: set[tuple[str, str]] = set()
 
     def know(self, resource: ServedResource) -> None:
@@ -42,14 +43,21 @@ class Bodies:
         for version in resource.versions:
             self._known.add((api_version(resource, version), resource.kind))
 
-    def node(self, resource: ServedResource, version: str) -> Any:
+    def node(self, resource: ServedResource, version: str) -> Node | None:
         """The schema tree of a kind in a version; None where there is none."""
         if resource.custom is not None:
             return resource.custom.node(version)
         definition = resource.definitions.get(version)
         return self.definition(definition) if definition else None
 
-    def definition(self, name: str) -> Any:
+    def tree(self, resource: ServedResource, version: str) -> Node:
+        """The same, for what cannot be done without one. Raises LookupError."""
+        found = self.node(resource, version)
+        if found is None:
+            raise LookupError(f"{resource.kind} {version} has no schema")
+        return found
+
+    def definition(self, name: str) -> Node | None:
         """A tree by the name of its definition."""
         if name not in self._nodes:
             try:
@@ -105,8 +113,10 @@ class Bodies:
         """A body of another kind than the resource's: a Scale, a Binding, a TokenRequest. Raises 400."""
         return self._decode(body, media, self.definition(definition), kind, wanted, validation)
 
-    def _decode(self, body: bytes, media: str, node: Any, kind: str, wanted: str, validation: str) -> tuple[Object, list[str]]:
-        if media == _PROTOBUF:
+    def _decode(
+        self, body: bytes, media: str, node: Node | None, kind: str, wanted: str, validation: str
+    ) -> tuple[Object, list[str]]:
+        if media == _PROTOBUF and node is not None:
             body = _from_protobuf(body, node, kind)
             media = "application/json"
         decoded = decode.decode(
@@ -188,7 +198,7 @@ class Bodies:
         repeated = repeated_names.of_body(body) if validation != decode.IGNORE else []
         try:
             empties = decode.holds_empty_list(body)
-            node = self.node(resource, version)
+            node = self.tree(resource, version)
             decoded = decode.check(
                 patched,
                 node,
@@ -293,7 +303,7 @@ def _keep_reset(obj: Object, body: bytes) -> None:
         obj["metadata"]["managedFields"] = []
 
 
-def _from_protobuf(body: bytes, node: Any, kind: str) -> bytes:
+def _from_protobuf(body: bytes, node: Node, kind: str) -> bytes:
     """A protobuf body as JSON. Raises 400."""
     from setpoint.api.machinery import protobuf
     from setpoint.api.machinery.protobuf_wire import ProtobufError
@@ -306,7 +316,7 @@ def _from_protobuf(body: bytes, node: Any, kind: str) -> bytes:
     return orjson.dumps(obj)
 
 
-def _invalid_result(patched: Any, current: Object, node: Any, patch: bytes, detail: str) -> StatusError:
+def _invalid_result(patched: Any, current: Object, node: Node | None, patch: bytes, detail: str) -> StatusError:
     """422 for a patch whose result is no object of the kind."""
     from setpoint.api.machinery.patch import spelling
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from setpoint.api.machinery import decode, fields
 from setpoint.api.machinery.fields.tracking import Convert, Write
+from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
@@ -54,7 +55,7 @@ def for_scale(call: Call, manager: str, replicas: Callable[[Object], int | None]
     return own
 
 
-def of_body(call: Call, obj: Object, node: Any, wanted: str, manager: str) -> None:
+def of_body(call: Call, obj: Object, node: Node | None, wanted: str, manager: str) -> None:
     """Set managedFields of an answered object that is never stored: a TokenRequest, a review."""
     if node is not None:
         time, subresource = call.store.stamp(), call.info.subresource
@@ -79,7 +80,7 @@ def _own(call: Call, obj: Object, old: Object | None, manager: str, strategy: St
         call.store.canonical(obj)
 
 
-def _track(call: Call, obj: Object, old: Object | None, node: Any, write: Write) -> None:
+def _track(call: Call, obj: Object, old: Object | None, node: Node, write: Write) -> None:
     codec = call.store.codec
     same_version = codec.is_stored(call.version)
     new = obj if same_version else codec.served(obj, call.version)
@@ -123,7 +124,7 @@ def _unpruned(call: Call) -> Convert | None:
             converted = custom.convert(obj, wanted)
         except StatusError as error:
             raise fields.Misfit(wanted) from error
-        node = call.bodies.node(resource, versions[wanted])
+        node = call.bodies.tree(resource, versions[wanted])
         if not fields.fits(converted, node):
             raise fields.Misfit(wanted)
         return converted, node
@@ -134,7 +135,7 @@ def _unpruned(call: Call) -> Convert | None:
 def apply(call: Call, live: Object | None, applied: Object, manager: str, *, force: bool) -> Object:
     """Server-side apply of a configuration to an object in the version of the URL. Raises 400, 409, 500."""
     resource, version = call.resource, call.version
-    node = call.bodies.node(resource, version)
+    node = call.bodies.tree(resource, version)
     return fields.apply(live, applied, node, _write(call, manager, endpoint_strategy(call), _converter(call)), force=force)
 
 

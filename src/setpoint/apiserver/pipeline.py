@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from setpoint import __version__
+from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
 from setpoint.apiserver import answers, connecting, impersonation, negotiation, unstored
@@ -146,7 +147,7 @@ class Pipeline:
         plural, _, group = resource.stored_as.partition(".")
         return self.stores[group, plural].resource
 
-    def stored_node(self, resource: ServedResource) -> Any:
+    def stored_node(self, resource: ServedResource) -> Node | None:
         """The schema of the stored form."""
         owner = self.owner(resource)
         return self.bodies.node(owner, owner.storage_version)

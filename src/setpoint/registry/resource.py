@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from setpoint.registry.strategy import Column, Context, Object, Strategy
+
+if TYPE_CHECKING:
+    from setpoint.api.machinery.schema.node import Node
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -56,9 +59,9 @@ class CustomKind(Struct, frozen=True):
     revision `since` at the earliest, and are found in `watches` while they run.
     """
 
-    node: Callable[[str], Any]
+    node: Callable[[str], Node]
     schemas: Mapping[str, Mapping[str, Any]]
-    shallow: Any
+    shallow: Node
     settle_embedded: Callable[[Object], list[str]]
     convert: Callable[[Object, str], Object]
     codec: Callable[..., Any]

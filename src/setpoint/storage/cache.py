@@ -185,6 +185,9 @@ class Cache:
     def known(self, key: str) -> Record | None:
         return self._index.get(key)
 
+    def newest(self, prefix: str) -> int:
+        return self._index.newest(prefix)
+
     async def head(self, key: str) -> Record | None:
         return self._index.get(key)
 

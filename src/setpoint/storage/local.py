@@ -155,6 +155,9 @@ class LocalStore:
     def known(self, key: str) -> Record | None:
         return self._index.get(key)
 
+    def newest(self, prefix: str) -> int:
+        return self._index.newest(prefix)
+
     async def head(self, key: str) -> Record | None:
         pending = self._heads.get(key)
         return pending[0].record if pending is not None else self._index.get(key)

@@ -57,9 +57,10 @@ def _revision_of(event: Event) -> int:
 class _Collection:
     """All keys with one first segment."""
 
-    __slots__ = ("_forgotten", "events", "gone", "keys", "live", "past")
+    __slots__ = ("_forgotten", "events", "gone", "keys", "live", "newest", "past")
 
     def __init__(self) -> None:
+        self.newest = 0  # the revision of the last write, or from which everything was loaded
         self.live: dict[str, Record] = {}
         self.keys: SortedList[str] = SortedList()
         self.past: dict[str, list[tuple[Record, int]]] = {}
@@ -90,6 +91,7 @@ class _Collection:
         if previous is not None:
             past.setdefault(key, []).append((previous, event.revision))
         self.events.append(event)
+        self.newest = event.revision
 
     def forget(self, event: Event) -> None:
         """Drop the oldest event and what only readers before it could need."""
@@ -181,6 +183,7 @@ class Index:
             self._collection(record.key).live[record.key] = record
         for collection in self._collections.values():
             collection.keys.update(collection.live)
+            collection.newest = revision
         self.revision = self.floor = revision
 
     def replay(self, floor: int, writes: Iterable[Write], now: float) -> None:
@@ -308,6 +311,11 @@ class Index:
         if collection is None:
             return []
         return [event for event in collection.events_after(revision) if event.key.startswith(prefix)]
+
+    def newest(self, prefix: str) -> int:
+        """The revision of the last write among all that begin with the prefix's first segment; 0 if there is none."""
+        collection = self._collections.get(collection_of(prefix))
+        return 0 if collection is None else collection.newest
 
     def list(self, prefix: str, revision: int, start: str, limit: int) -> Page:
         """A page of the range, now (revision 0) or as of `revision`; raises Compacted, Future."""

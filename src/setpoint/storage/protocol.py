@@ -230,6 +230,11 @@ class Store(Protocol):
         Kubernetes would ask an informer.
         """
 
+    def newest(self, prefix: str) -> int:
+        """The revision of the last write, as far as it is shown here, to any object whose key has the prefix's first segment; 0 if
+        there was none. While it stays the same, `list` of the prefix at the revision shown here gives the same objects.
+        """
+
     async def head(self, key: str) -> Record | None:
         """The object as the next write will find it; on a remote store, as far as is known here (see `still`)."""
 

@@ -82,7 +82,7 @@ def _misfit(call: Call, merged: Object) -> str | None:
     """What does not fit its Go type, in Kubernetes' words."""
     from setpoint.api.machinery.patch import restore
 
-    node = call.bodies.node(call.resource, call.version)
+    node = call.bodies.tree(call.resource, call.version)
     if found := restore.complaint(merged, node):
         return found
     try:

@@ -108,7 +108,7 @@ def apply_patch(
     resource, version = (other, other.storage_version) if other is not None else (call.resource, call.version)
     body = call.request.body
     if media == STRATEGIC_PATCH:
-        node = call.bodies.node(resource, version)
+        node = call.bodies.tree(resource, version)
         merged = strategic.apply(current, patch, node)
         settled = current if other is None and call.store.codec.is_stored(version) else {}
         return call.bodies.restored(merged, patch, body, resource, version, options.validation, settled)

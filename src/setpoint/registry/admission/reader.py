@@ -11,6 +11,7 @@ from setpoint.api.machinery import compact
 from setpoint.storage.protocol import Conflict, Encoded, NotFound, Record, Store
 
 _REMEMBERED = 1024
+_LISTS, _FEW = 512, 8  # lists that are kept, and how many objects one may have
 
 
 class Reader(Protocol):
@@ -27,12 +28,13 @@ class StoreReader:
     missing, but an object that is not known here is asked for before it is said not to be there.
 
     Namespaces, service accounts and priority classes are asked for with every pod, so decoding them each time would be the
-    larger part of admission's cost.
+    larger part of admission's cost; and so would looking for a namespace's quotas with every write, where there are few or none.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._decoded: dict[str, tuple[Record, Mapping[str, Any]]] = {}
+        self._listed: dict[str, tuple[int, Sequence[Mapping[str, Any]]]] = {}
 
     async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         key = f"{group_resource}/{namespace}/{name}" if namespace else f"{group_resource}/{name}"
@@ -47,8 +49,17 @@ class StoreReader:
 
     async def list(self, group_resource: str, namespace: str = "") -> Sequence[Mapping[str, Any]]:
         prefix = f"{group_resource}/{namespace}/" if namespace else f"{group_resource}/"
+        newest = self._store.newest(prefix)
+        listed = self._listed.get(prefix)
+        if listed is not None and listed[0] == newest:
+            return listed[1]
         page = await self._store.list(prefix, revision=self._store.revision)
-        return [self._object(record) for record in page.records]
+        found = [self._object(record) for record in page.records]
+        if len(found) <= _FEW:
+            if len(self._listed) >= _LISTS:
+                self._listed.clear()
+            self._listed[prefix] = (newest, found)
+        return found
 
     async def replace(self, group_resource: str, namespace: str, name: str, obj: Mapping[str, Any]) -> bool:
         """Store a namespaced object in place of the version that its resourceVersion names; False if that is not the present

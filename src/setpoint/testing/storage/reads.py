@@ -30,6 +30,20 @@ class ReadConformance(StoreRig):
         assert await store.count("pods/") == 4
         assert await store.count("secrets/") == 0
 
+    async def test_newest_changes_with_its_collection_alone(self, store: Store) -> None:
+        async def newest(prefix: str) -> int:
+            await store.list(prefix)  # so that everything is shown here
+            return store.newest(prefix)
+
+        assert await newest("pods/d/") == 0
+        created = await store.create("pods/d/a", body("a"))
+        await store.create("nodes/n1", body("n"))
+        assert await newest("pods/d/") == await newest("pods/") == created.revision
+        updated = await store.update("pods/d/a", body("b"))
+        assert await newest("pods/e/") == updated.revision
+        deleted = await store.delete("pods/d/a")
+        assert await newest("pods/") == deleted.revision
+
     async def test_pages_are_one_snapshot(self, store: Store) -> None:
         revision = await self.fill(store)
         first = await store.list("pods/", limit=2)

@@ -75,7 +75,7 @@ def applied(call: Call, options: WriteOptions) -> Object:
     """The Scale that a server-side apply brings."""
     scale = applying.read(call, options.validation)
     fields.check(scale, VERSION, KIND)
-    fields.check_types(scale, tracking.root(call.bodies.node(_SCALES, _SCALES.storage_version)))
+    fields.check_types(scale, tracking.root(call.bodies.tree(_SCALES, _SCALES.storage_version)))
     scale["metadata"] = fields.metadata_of(scale)
     return scale
 
