@@ -88,6 +88,14 @@ async def test_escalate_allows_all(dev: World) -> None:
     await dev(f"POST {ROLES}", DEV, {"metadata": {"name": "a"}, "rules": [rule("*", "*", "*")]}, code=201)
 
 
+async def test_escalate_on_one_role_allows_to_make_it_by_its_url(dev: World) -> None:
+    await dev.role("team", "e", rule("update", "roles", GROUP), rule("escalate", "roles", GROUP, names="a"))
+    await dev.bind("team", "e", "e", user("dev"), kind="Role")
+    body = {"metadata": {"name": "a"}, "rules": [rule("*", "*", "*")]}
+    await dev(f"POST {ROLES}", DEV, body, code=403)
+    await dev(f"PUT {ROLES}/a", DEV, body, code=201)
+
+
 async def test_all_verbs_on_roles_include_escalate_and_bind(dev: World) -> None:
     await dev.role("team", "s", rule("*", "*", GROUP))
     await dev.bind("team", "s", "s", user("dev"), kind="Role")

@@ -57,7 +57,7 @@ class EscalationCheck(BaseStep):
             await self._binding(request, obj, user)
 
     async def _role(self, request: AdmissionRequest, obj: Mapping[str, Any], user: UserInfo) -> None:
-        name = request.name if request.operation == "UPDATE" else ""
+        name = "" if request.options.get("kind") == "CreateOptions" else request.name  # that of the URL, which a POST has not
         if await self._may(user, "escalate", request.resource.plural, name, request.namespace):
             return
         self._confirm(request, obj, user, obj.get("rules") or ())
