@@ -83,6 +83,8 @@ def transformed(call: Call, record: Record) -> Any:
 
 def internal_type(call: Call) -> str:
     """`core.Secret`: the Go type that messages name."""
+    if call.resource.custom:
+        return "unstructured.Unstructured"
     group = call.resource.group.partition(".")[0] or "core"
     return f"{group}.{call.resource.kind}"
 

@@ -37,6 +37,8 @@ def test_columns_end_before_a_path_that_cannot_be_read(path: str) -> None:
     [
         ("date", "", "<unknown>"),
         ("date", "soon", "<invalid>"),
+        ("date", "1970-01-01", "<invalid>"),
+        ("date", "1970-01-01T00:00:00+02:00", "120m"),
         ("string", {"a": "<b>"}, '{"a":"\\u003cb\\u003e"}'),
         ("string", 1.5, "1.5"),
     ],

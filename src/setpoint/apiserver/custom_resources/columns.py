@@ -9,6 +9,7 @@ import orjson
 
 from setpoint.api.machinery.jsonpath import JsonPath, JsonPathError
 from setpoint.api.machinery.patch.json_values import go_print
+from setpoint.api.machinery.schema import times
 from setpoint.kit import logs
 from setpoint.registry.resource import Table
 from setpoint.registry.strategy import Column, Object
@@ -75,7 +76,7 @@ def _age(value: str, now: float) -> str:
     if value in {"", "null"}:
         return "<unknown>"
     try:
-        return printing.since(value, now)
+        return printing.duration(now - times.parse(value).timestamp())
     except ValueError:
         return "<invalid>"
 
