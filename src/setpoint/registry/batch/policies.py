@@ -79,7 +79,7 @@ def _exit_codes(path: str, codes: Spec, containers: set[Any]) -> Errors:
         why = "must be one of the container or initContainer names in the pod template"
         errors.append(invalid(f"{path}.containerName", name, why))
     if not values:
-        errors.append(invalid(f"{path}.values", codes.get("values"), "at least one value is required"))
+        errors.append(invalid(f"{path}.values", [], "at least one value is required"))
     elif len(values) > _MAX_CODES:
         errors.append(too_many(f"{path}.values", len(values), _MAX_CODES))
     for i, value in enumerate(values):
