@@ -231,8 +231,9 @@ class Store(Protocol):
         """
 
     def newest(self, prefix: str) -> int:
-        """The revision of the last write, as far as it is shown here, to any object whose key has the prefix's first segment; 0 if
-        there was none. While it stays the same, `list` of the prefix at the revision shown here gives the same objects.
+        """The revision of the last write shown here to any object whose key has the prefix's first segment; 0 if there was none.
+
+        While it stays the same, `list` of the prefix at the revision shown here gives the same objects.
         """
 
     async def head(self, key: str) -> Record | None:
