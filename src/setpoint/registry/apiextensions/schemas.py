@@ -13,7 +13,6 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import cel
-from setpoint.api.machinery.schema.strings import known_format
 from setpoint.api.machinery.status import forbidden, invalid
 from setpoint.registry.apiextensions import go_schema
 from setpoint.registry.apiextensions.schema_defaults import validate_defaults
@@ -77,6 +76,8 @@ def unrecognized_formats(schema: Any) -> list[str]:
 
 
 def _formats(schema: Any, found: dict[str, None]) -> None:
+    from setpoint.api.machinery.schema.strings import known_format  # a start without definitions needs none of it
+
     if isinstance(schema, list):
         for each in schema:
             _formats(each, found)
