@@ -12,7 +12,7 @@ import typer
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.app.options import StartError
-from setpoint.cli.output import write
+from setpoint.cli.output import named, write
 from setpoint.cli.session import NAME, Kubeconfig, Namespace, Session, run, target
 from setpoint.client.client import refusal
 from setpoint.client.transport import Request
@@ -88,7 +88,7 @@ async def _targets(session: Session, words: list[str] | None, files: list[Path] 
             raise StartError("name what to delete")
         resource = await session.find(word)
         for name in names:
-            yield resource.path(session.namespace(namespace), name), f"{resource.group_resource}/{name}"
+            yield resource.path(session.namespace(namespace), name), named(resource, name)
 
 
 def manifests(files: list[Path]) -> Iterator[dict[str, Any]]:
@@ -125,7 +125,7 @@ async def _place(session: Session, obj: dict[str, Any], namespace: str) -> tuple
     if not metadata.get("name"):
         raise StartError(f"a {obj['kind']} without a name cannot be applied")
     space = session.namespace(namespace) if namespace or not metadata.get("namespace") else metadata["namespace"]
-    return resource.path(space, metadata["name"]), f"{resource.group_resource}/{metadata['name']}"
+    return resource.path(space, metadata["name"]), named(resource, metadata["name"])
 
 
 async def _current(session: Session, path: str) -> dict[str, Any] | None:

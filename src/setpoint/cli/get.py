@@ -9,7 +9,7 @@ import typer
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.app.options import StartError
-from setpoint.cli.output import FORMS, TABLE, print_object, print_table, write
+from setpoint.cli.output import FORMS, TABLE, named, print_object, print_table, write
 from setpoint.cli.session import Kubeconfig, Namespace, Session, run, target
 from setpoint.client.transport import Request
 
@@ -66,7 +66,7 @@ async def _one(session: Session, resource: Resource[Any], path: str, output: str
         return
     obj = await session.client.raw("GET", path)
     if output == "name":
-        write(f"{resource.group_resource}/{obj['metadata']['name']}")
+        write(named(resource, obj["metadata"]["name"]))
     else:
         print_object(obj, output)
 
@@ -84,7 +84,7 @@ async def _many(
     found = await session.client.raw("GET", path, query=query)
     if output == "name":
         for item in found["items"]:
-            write(f"{resource.group_resource}/{item['metadata']['name']}")
+            write(named(resource, item["metadata"]["name"]))
     else:
         print_object(found, output)
 

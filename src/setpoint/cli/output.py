@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from setpoint.api.machinery.resource import Resource
+
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 FORMS = ("", "wide", "json", "yaml", "name")
 
@@ -42,6 +44,12 @@ def print_object(obj: Any, form: str) -> None:
         import yaml
 
         write(yaml.safe_dump(obj, sort_keys=False, allow_unicode=True).rstrip())
+
+
+def named(resource: Resource[Any], name: str) -> str:
+    """An object as kubectl names it: `deployment.apps/web`."""
+    kind = resource.kind.lower()
+    return f"{kind}.{resource.group}/{name}" if resource.group else f"{kind}/{name}"
 
 
 def write(line: str) -> None:

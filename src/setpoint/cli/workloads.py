@@ -11,7 +11,7 @@ import typer
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
 from setpoint.app.options import StartError
-from setpoint.cli.output import print_rows, write
+from setpoint.cli.output import named, print_rows, write
 from setpoint.cli.session import Kubeconfig, Namespace, Session, run, target
 from setpoint.client.client import Client
 from setpoint.kit.clock import rfc3339
@@ -36,7 +36,7 @@ def scale(
         resource, name = await _one(session, words)
         body = {"spec": {"replicas": replicas}}
         await session.client.patch(resource, name, body, session.namespace(namespace), subresource="scale")
-        write(f"{resource.group_resource}/{name} scaled")
+        write(f"{named(resource, name)} scaled")
 
     run(kubeconfig, work)
 
@@ -136,7 +136,7 @@ def undo(
         template["metadata"]["labels"].pop("pod-template-hash", None)
         patch = [{"op": "replace", "path": "/spec/template", "value": template}]
         await session.client.patch(resource, name, patch, space, kind="json")
-        write(f"{resource.group_resource}/{name} rolled back")
+        write(f"{named(resource, name)} rolled back")
 
     run(kubeconfig, work)
 
@@ -155,10 +155,10 @@ def wait(
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if await _holds(session, resource, name, session.namespace(namespace), condition):
-                write(f"{resource.group_resource}/{name} condition met")
+                write(f"{named(resource, name)} condition met")
                 return
             await asyncio.sleep(_PAUSE)
-        raise StartError(f"timed out waiting for {condition} on {resource.group_resource}/{name}")
+        raise StartError(f"timed out waiting for {condition} on {named(resource, name)}")
 
     run(kubeconfig, work)
 
@@ -186,7 +186,7 @@ def _patch(words: list[str], namespace: str, kubeconfig: Any, patch: dict[str, A
     async def work(session: Session) -> None:
         resource, name = await _one(session, words)
         await session.client.patch(resource, name, patch, session.namespace(namespace))
-        write(f"{resource.group_resource}/{name} {done}")
+        write(f"{named(resource, name)} {done}")
 
     run(kubeconfig, work)
 
