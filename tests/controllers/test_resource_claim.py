@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from setpoint.api.types.base import convert
+from setpoint.api.types.core_v1 import Pod
 from setpoint.controllers.resource_claim import names
 
 NAME = "resourceclaim-controller"
@@ -26,6 +28,12 @@ def pod(claims: list[dict[str, str]], **spec: Any) -> dict[str, Any]:
 )
 def test_names_that_are_too_long_keep_their_share(parts: tuple[str, str], expected: str) -> None:
     assert names.generate_name(*parts) == expected
+
+
+def test_the_claim_of_extended_resources_is_one_of_the_pods() -> None:
+    status = {"extendedResourceClaimStatus": {"requestMappings": [], "resourceClaimName": "made"}}
+    known = convert({**pod([{"name": "a", "resourceClaimName": "own"}]), "status": status}, Pod)
+    assert [*names.known_names(known)] == ["own", "made"]
 
 
 async def test_a_claim_is_made_from_its_template_and_goes_when_the_pod_is_over(world: Any) -> None:

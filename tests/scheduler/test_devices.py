@@ -13,6 +13,7 @@ from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOUR
 from setpoint.scheduler.cycle import CycleError, Placement
 from setpoint.scheduler.devices.capacity import share_of
 from setpoint.scheduler.devices.claims import allocation
+from setpoint.scheduler.devices.extended import ExtendedResources, extended_claim
 from setpoint.scheduler.plugins.dynamic_resources import PodClaims
 from setpoint.testing.scheduling import Rig, node, pod
 
@@ -221,6 +222,71 @@ def test_claims_share_a_device_until_its_capacity_is_used_up(devices: Rig) -> No
     ]
     claim(devices, "x", status={"allocation": {"devices": {"results": results}}}, metadata={"uid": "again"})
     assert reason(devices, "z").startswith("2 cannot allocate all claims.")
+
+
+GPU = "example.com/gpu"
+
+
+def consumer(*containers: tuple[int, str], name: str = "p") -> Pod:
+    """A pod whose containers ask for so many GPUs; the kind is "", "init" or "sidecar"."""
+    made = [
+        {
+            "name": f"{kind or 'c'}{index}",
+            "resources": {"requests": {"cpu": "1", GPU: str(count)} if count else {}},
+            "restartPolicy": "Always" if kind == "sidecar" else None,
+        }
+        for index, (count, kind) in enumerate(containers)
+    ]
+    split = sum(1 for _, kind in containers if kind)
+    return pod(name, initContainers=made[:split], containers=made[split:])
+
+
+def test_a_device_class_stands_for_an_extended_resource_where_the_node_has_none(devices: Rig) -> None:
+    devices.nodes(node("n1", more={GPU: "0"}), node("n2", more={GPU: "1"}))
+    wanted = consumer((2, ""))
+    assert str(devices.no_fit(wanted)).startswith("0/2 nodes are available: 2 Insufficient example.com/gpu.")
+    devices.profile.forget()
+    devices.collections.put(DEVICECLASSES, {"metadata": {"name": "c"}, "spec": {"extendedResourceName": GPU}})
+    assert "1 Insufficient example.com/gpu, 1 cannot allocate all claims." in str(devices.no_fit(wanted))
+    published(devices, "n1", device("a"), device("b"))
+    found = place(devices, wanted)
+    assert found.node == "n1"
+    extra, gives = found.state.read(PodClaims).extra["n1"]
+    assert [(each.wish.name, each.offer.key[2]) for each in gives] == [
+        ("container-0-request-1", "a"),
+        ("container-0-request-1", "b"),
+    ]
+    assert extra.body["metadata"]["generateName"] == "p-extended-resources-"
+    devices.profile.reserve(found.state, wanted, "n1")
+    assert "1 cannot allocate all claims" in str(devices.no_fit(consumer((2, ""), name="q")))
+    devices.profile.unreserve(found.state, wanted, "n1")
+    assert place(devices, consumer((2, ""), name="q")).node == "n1"
+
+
+@pytest.mark.parametrize(
+    ("containers", "requests", "mappings"),
+    [
+        ([(1, ""), (2, "")], {"container-0-request-1": 1, "container-1-request-1": 2}, ["c0 0", "c1 1"]),
+        ([(1, "init"), (2, "")], {"container-1-request-1": 2}, ["c1 1", "init0 1"]),
+        (
+            [(3, "init"), (4, "init"), (2, "")],
+            {"container-1-request-1": 2, "container-2-request-1": 2},
+            [*["c2 2", "init0 2", "init0 1", "init1 2", "init1 1"]],
+        ),
+        (
+            [(1, "sidecar"), (1, "init"), (1, "")],
+            {"container-0-request-1": 1, "container-2-request-1": 1},
+            ["sidecar0 0", "c2 2", "init1 2"],
+        ),
+    ],
+)
+def test_what_is_asked_for_extended_resources(
+    devices: Rig, containers: list[tuple[int, str]], requests: dict[str, int], mappings: list[str]
+) -> None:
+    devices.collections.put(DEVICECLASSES, {"metadata": {"name": "c"}, "spec": {"extendedResourceName": GPU}})
+    made = extended_claim(consumer(*containers), [GPU], ExtendedResources(devices.collections))
+    assert {each.name: each.exactly.count for each in made.claim.spec.devices.requests or () if each.exactly} == requests
+    assert [f"{each.container} {each.request.split('-')[1]}" for each in made.mappings] == mappings
 
 
 def test_pools_with_two_devices_of_a_name_are_invalid(devices: Rig) -> None:

@@ -54,7 +54,7 @@ def _has_ephemeral_volume(pod: core_v1.Pod) -> bool:
 
 
 def _has_claims(pod: core_v1.Pod) -> bool:
-    return bool(pod.spec.resource_claims)
+    return bool(pod.spec.resource_claims or pod.status.extended_resource_claim_status)
 
 
 def _is_csi(volume: core_v1.PersistentVolume) -> bool:

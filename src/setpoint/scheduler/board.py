@@ -81,6 +81,9 @@ class Boards:
         self._snapshot = snapshot
         self._kept: dict[bytes, Board] = {}
 
+    def forget(self) -> None:
+        self._kept.clear()
+
     def get(self, shape: bytes) -> Board:
         """As of now."""
         board = self._kept.pop(shape, None)

@@ -87,6 +87,10 @@ class Profile:
     def board(self, state: CycleState) -> Board:
         return self._boards.get(state.info.shape)
 
+    def forget(self) -> None:
+        """What local plugins said of nodes holds no more: something changed that they promised not to go by."""
+        self._boards.forget()
+
     # ---- the scheduling cycle
 
     def pre_enqueue(self, pod: Pod) -> Status | None:

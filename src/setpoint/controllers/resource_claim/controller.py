@@ -32,7 +32,7 @@ def new(context: Context) -> Several:
 
     def pod_changed(_: str, old: Pod | None, pod: Pod | None) -> None:
         known = pod if pod is not None else old
-        if known is None or not known.spec.resource_claims:
+        if known is None or not (known.spec.resource_claims or known.status.extended_resource_claim_status):
             return
         if pod is None:
             maker.forget(known)

@@ -23,6 +23,9 @@ def known_names(pod: Pod) -> Iterator[str]:
             continue
         if name:
             yield name
+    extended = pod.status.extended_resource_claim_status
+    if extended is not None:
+        yield extended.resource_claim_name
 
 
 def by_claim(pod: Pod) -> tuple[str, ...]:

@@ -5,14 +5,15 @@ Source: `k8s.io/dynamic-resource-allocation/resourceclaim`, `plugins/dynamicreso
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
 from setpoint.api.machinery.quantity import parse
 from setpoint.api.machinery.status import StatusError
-from setpoint.api.types.core_v1 import NodeSelectorRequirement, Pod
+from setpoint.api.types.core_v1 import PODS, NodeSelectorRequirement, Pod
 from setpoint.api.types.resource_v1 import RESOURCECLAIMS, ResourceClaim
 from setpoint.client.client import ClientProtocol
 from setpoint.client.resource_claims import FINALIZER, NotMade, claim_name
@@ -204,6 +205,31 @@ class ClaimWriter:
         body = {"metadata": {"uid": claim.metadata.uid}, "status": {"reservedFor": [gone]}}
         meta = claim.metadata
         await self._client.patch(RESOURCECLAIMS, meta.name, body, meta.namespace, kind="strategic", subresource="status")
+
+    async def make(self, body: Mapping[str, Any], namespace: str) -> ResourceClaim:
+        """Raises StatusError, TransportError."""
+        return await self._client.create(RESOURCECLAIMS, body, namespace)
+
+    async def note(self, pod: Pod, status: Mapping[str, Any]) -> None:
+        """Tell the pod of the claim that was made for its extended resources. Raises StatusError, TransportError."""
+        meta = pod.metadata
+        body = {"metadata": {"uid": meta.uid}, "status": {"extendedResourceClaimStatus": status}}
+        await self._client.patch(PODS, meta.name, body, meta.namespace, kind="strategic", subresource="status")
+
+    async def remove(self, claim: ResourceClaim) -> None:
+        """A claim that was made in vain goes with all it holds. Raises StatusError, TransportError."""
+        meta = claim.metadata
+        try:
+            known = await self._client.get(RESOURCECLAIMS, meta.name, meta.namespace)
+            if known.metadata.uid != meta.uid:
+                return
+            if FINALIZER in (known.metadata.finalizers or ()):
+                left = [each for each in known.metadata.finalizers or () if each != FINALIZER]
+                await self._patch(known, {"finalizers": left or None}, {}, "")
+            await self._client.delete(RESOURCECLAIMS, meta.name, meta.namespace, uid=meta.uid)
+        except StatusError as error:
+            if error.code != HTTPStatus.NOT_FOUND:
+                raise
 
     async def deallocate(self, claim: ResourceClaim) -> None:
         """Its devices are given back, so that it can have others. Raises StatusError, TransportError."""

@@ -8,7 +8,7 @@ Source: `plugins/dynamicresources` of kube-scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, field
@@ -21,6 +21,7 @@ from setpoint.client.transport import TransportError
 from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails, Suits
 from setpoint.scheduler.devices.capacity import Share, Taken
 from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_crowded, is_reserved, shares_of
+from setpoint.scheduler.devices.extended import ExtendedClaim, ExtendedResources, extended_claim, made_before, status_of
 from setpoint.scheduler.devices.pools import DeviceKey, Published
 from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims, default_normalize
@@ -30,6 +31,8 @@ from setpoint.scheduler.status import SKIP, Diagnosis, Status, failed, unresolva
 
 MOST_ALTERNATIVES = 8  # of one request
 NOT_ALL = unresolvable("cannot allocate all claims")
+STALE = unresolvable("cannot schedule extended resource claim")
+SEEN_SECONDS, LOOK_SECONDS = 10.0, 0.02  # how long a claim that was made may take to be seen, and how often to look
 IN_USE = unresolvable("resourceclaim in use")
 ELSEWHERE = unresolvable("resourceclaim not available on the node")
 
@@ -41,6 +44,8 @@ NOTHING_TAKEN = Taken()
 class PodClaims(Struct):
     """The pod's claims; which of them are to be allocated, and what each node would give them.
 
+    `extended` are the resources that device classes stand for, `extra` the claim needed for them on each node, and what it
+    gets; `stale` is such a claim that an earlier attempt left behind, `made` the one of this attempt.
     `elsewhere` are those whose devices some node does not reach, by uid; `written` are the claims as PreBind left them.
     """
 
@@ -50,6 +55,10 @@ class PodClaims(Struct):
     published: Published = NOTHING_PUBLISHED
     gives: dict[str, Sequence[Gives]] = field(default_factory=dict)
     suits: Suits = field(default_factory=dict)
+    extended: Collection[str] = ()
+    stale: ResourceClaim | None = None
+    extra: dict[str, tuple[ExtendedClaim, Gives]] = field(default_factory=dict)
+    made: list[ResourceClaim] = field(default_factory=list)
     elsewhere: dict[str, ResourceClaim] = field(default_factory=dict)
     written: dict[str, ResourceClaim] = field(default_factory=dict)
 
@@ -58,7 +67,7 @@ NOTHING = PodClaims()  # nobody writes to it: without claims there is nothing to
 
 
 class _Pending(Struct):
-    """Devices on their way to a claim; once that is written, the version of the claim that says so itself."""
+    """Devices on their way to a claim ("" for one that is still to be made); once written, the version that says so itself."""
 
     claim: str
     devices: frozenset[DeviceKey]
@@ -66,10 +75,17 @@ class _Pending(Struct):
     version: int | None = None
 
     def is_over(self, known: ResourceClaim | None, uid: str) -> bool:
-        """Whether what is known of the claim is newer, or it is gone."""
+        """Whether what is known of the claim is newer, or it is gone. One that is still to be made is neither."""
+        if not self.claim:
+            return False
         if known is None or known.metadata.uid != uid:
             return True
         return self.version is not None and int(known.metadata.resource_version or 0) >= self.version
+
+
+def _pending(claim: str, gives: Gives) -> _Pending:
+    devices = frozenset(each.offer.key for each in gives if not each.wish.admin and each.share is None)
+    return _Pending(claim, devices, [(each.offer.key, each.share) for each in gives if each.share is not None])
 
 
 class DynamicResources:
@@ -83,6 +99,8 @@ class DynamicResources:
         self._slices = handle.listers.of(RESOURCESLICES)
         self._writer = ClaimWriter(handle.client, handle.clock)
         self._later = handle.later
+        self._clock = handle.clock
+        self._resources = ExtendedResources(handle.listers)
         self._pending: dict[str, _Pending] = {}  # by the claim's uid
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
@@ -98,13 +116,14 @@ class DynamicResources:
 
     def pre_filter(self, state: CycleState, pod: Pod) -> tuple[PreFilterResult | None, Status | None]:
         state.write(NOTHING)
-        if not pod.spec.resource_claims:
+        extended = self._extended(state)
+        if not pod.spec.resource_claims and not extended:
             return None, SKIP
         try:
             claims = claims_of(pod, self._claims)
         except ClaimError as error:
             return None, unresolvable(str(error))
-        if not claims:
+        if not claims and not extended:
             return None, SKIP
         if any(is_crowded(claim) and not is_reserved(claim, pod) for claim in claims):
             return None, IN_USE
@@ -117,11 +136,20 @@ class DynamicResources:
             for request in claim.spec.devices.requests or ():
                 if missing := self._missing_class(request):
                     return None, unresolvable(missing)
-        if new:
-            state.write(PodClaims(claims, new, self._taken(), Published(self._slices.list())))
-        else:
-            state.write(PodClaims(claims))
+        found = PodClaims(claims, new, extended=extended)
+        if extended:
+            found.stale = made_before(pod, self._claims)
+        if new or extended:
+            found.taken, found.published = self._taken(), Published(self._slices.list())
+        state.write(found)
         return None, None
+
+    def _extended(self, state: CycleState) -> list[str]:
+        """The resources the pod asks for that device classes stand for."""
+        requests = state.info.requests
+        return [
+            name for name, amount in requests.items() if amount and "/" in name and self._resources.class_of(name) is not None
+        ]
 
     def _missing_class(self, request: DeviceRequest) -> str:
         asked: Mapping[str, str] = {f"{request.name}/{each.name}": each.device_class_name for each in request.first_available}
@@ -155,17 +183,24 @@ class DynamicResources:
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         found = state.read(PodClaims)
-        if found.new:
+        if found.stale is not None:
+            return STALE
+        wanted = [name for name in found.extended if not node.allocatable.get(name)]
+        extra = extended_claim(pod, wanted, self._resources) if wanted else None
+        claims = [*found.new, extra.claim] if extra is not None else found.new
+        if claims:
             try:
                 allocator = Allocator(found.published.pools_for(node.known), found.taken, self._classes.get, found.suits)
-                gives = allocator.allocate(found.new)
+                gives = allocator.allocate(claims)
             except NodeFails as error:
                 return unresolvable(str(error))
             except AllocationError as error:
                 return failed(str(error))
             if gives is None:
                 return NOT_ALL
-            found.gives[node.name] = gives
+            found.gives[node.name] = gives[: len(found.new)]
+            if extra is not None:
+                found.extra[node.name] = (extra, gives[-1])
         elsewhere = {claim.metadata.uid: claim for claim in found.all if not _reaches(claim, node)}
         found.elsewhere.update(elsewhere)
         return ELSEWHERE if elsewhere else None
@@ -175,14 +210,20 @@ class DynamicResources:
         if found is None:
             # An earlier plugin refused the pod for all nodes before this one was asked; Kubernetes says it thus.
             return None, failed("not found")
-        if not found.all:
+        if not found.all and not found.extended:
             return None, unschedulable("no new claims to deallocate")
         for claim in found.elsewhere.values():
             if all(each.uid == pod.metadata.uid for each in claim.status.reserved_for):
                 name = f"{claim.metadata.namespace}/{claim.metadata.name}"
                 self._later.append((f"devices of {name}", partial(self._writer.deallocate, claim)))
                 return None, unschedulable("deallocation of ResourceClaim completed")
+        if found.stale is not None:
+            self._remove_later(found.stale)
+            return None, unschedulable("deletion of ResourceClaim completed")
         return None, unschedulable("still not schedulable")
+
+    def _remove_later(self, claim: ResourceClaim) -> None:
+        self._later.append((f"end of {claim.metadata.namespace}/{claim.metadata.name}", partial(self._writer.remove, claim)))
 
     # ---- score
 
@@ -211,18 +252,23 @@ class DynamicResources:
 
     def reserve(self, state: CycleState, pod: Pod, node: str) -> Status | None:
         found = state.find(PodClaims)
-        if found is not None and found.new:
-            for claim, gives in zip(found.new, found.gives[node], strict=True):
-                devices = frozenset(each.offer.key for each in gives if not each.wish.admin and each.share is None)
-                shares = [(each.offer.key, each.share) for each in gives if each.share is not None]
-                where = f"{claim.metadata.namespace}/{claim.metadata.name}"
-                self._pending[claim.metadata.uid] = _Pending(where, devices, shares)
+        if found is None:
+            return None
+        for claim, gives in zip(found.new, found.gives.get(node, ()), strict=True):
+            self._pending[claim.metadata.uid] = _pending(f"{claim.metadata.namespace}/{claim.metadata.name}", gives)
+        if node in found.extra:
+            extra, gives = found.extra[node]
+            self._pending[extra.claim.metadata.uid] = _pending("", gives)
         return None
 
     def unreserve(self, state: CycleState, pod: Pod, node: str) -> None:
         found = state.find(PodClaims)
         if found is None:
             return
+        if node in found.extra:
+            self._pending.pop(found.extra[node][0].claim.metadata.uid, None)
+        for claim in found.made:
+            self._remove_later(claim)
         for claim in found.new:
             pending = self._pending.get(claim.metadata.uid)
             if pending is not None and pending.version is None:  # else the claim has them, whatever becomes of the pod
@@ -235,11 +281,11 @@ class DynamicResources:
 
     def pre_flight(self, state: CycleState, pod: Pod, node: str) -> bool:
         found = state.find(PodClaims)
-        return found is not None and bool(found.all)
+        return found is not None and (bool(found.all) or node in found.extra)
 
     async def pre_bind(self, state: CycleState, pod: Pod, node: str) -> Status | None:
         found = state.find(PodClaims)
-        if found is None or not found.all:
+        if found is None or not (found.all or node in found.extra):
             return None
         gives = {claim.metadata.uid: each for claim, each in zip(found.new, found.gives.get(node, ()), strict=True)}
         try:
@@ -250,9 +296,22 @@ class DynamicResources:
                 found.written[uid] = written = await self._writer.bind(claim, pod, gives.get(uid))
                 if uid in gives and uid in self._pending:
                     self._pending[uid].version = int(written.metadata.resource_version)
+            if node in found.extra:
+                await self._make_extra(found, pod, *found.extra[node])
         except (ClaimError, StatusError, TransportError) as error:
             return failed(str(error))
         return None
+
+    async def _make_extra(self, found: PodClaims, pod: Pod, extra: ExtendedClaim, gives: Gives) -> None:
+        """Others see its devices as taken until the claim itself is seen. Raises ClaimError, StatusError, TransportError."""
+        claim = await self._writer.make(extra.body, pod.metadata.namespace)
+        found.made.append(claim)
+        written = await self._writer.bind(claim, pod, gives)
+        where, until = f"{claim.metadata.namespace}/{claim.metadata.name}", self._clock.monotonic() + SEEN_SECONDS
+        while not _is_seen(self._claims.get(where), written) and self._clock.monotonic() < until:
+            await self._clock.sleep(LOOK_SECONDS)
+        self._pending.pop(extra.claim.metadata.uid, None)
+        await self._writer.note(pod, dict(status_of(claim.metadata.name, extra.mappings)))
 
     # ---- events
 
@@ -274,6 +333,10 @@ class DynamicResources:
         except ClaimError:
             return False
         return event.new is not None and event.new.metadata.uid in mine
+
+
+def _is_seen(known: ResourceClaim | None, written: ResourceClaim) -> bool:
+    return known is not None and int(known.metadata.resource_version) >= int(written.metadata.resource_version)
 
 
 def _reaches(claim: ResourceClaim, node: NodeInfo) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from setpoint.api.types.core_v1 import Node, Pod
+from setpoint.api.types.resource_v1 import DEVICECLASSES
+from setpoint.scheduler.devices.extended import ExtendedResources, names_of
 from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle
 from setpoint.scheduler.plugin_config import NodeResourcesFitArgs
@@ -23,6 +25,7 @@ class Shortage(Struct, frozen=True):
 
     reason: str
     hopeless: bool
+    resource: str = PODS
 
 
 def shortages(requests: Amounts, node: NodeInfo) -> Iterator[Shortage]:
@@ -34,7 +37,7 @@ def shortages(requests: Amounts, node: NodeInfo) -> Iterator[Shortage]:
             continue
         have = allocatable.get(name, 0)
         if wanted > have - requested.get(name, 0):
-            yield Shortage(f"Insufficient {name}", hopeless=wanted > have)
+            yield Shortage(f"Insufficient {name}", hopeless=wanted > have, resource=name)
 
 
 DEFAULT_ARGS = NodeResourcesFitArgs()
@@ -48,17 +51,28 @@ class NodeResourcesFit:
 
     def __init__(self, handle: Handle, args: NodeResourcesFitArgs = DEFAULT_ARGS) -> None:
         self._args = args
+        self._extended = ExtendedResources(handle.listers)
+        self._handle = handle
+        handle.listers.on_change(DEVICECLASSES, self._classes_changed)
         self._rate = rate_of(args.scoring_strategy)
         self._scored = [(each.name, each.weight or 1) for each in args.scoring_strategy.resources]
         self._skips_zero = args.scoring_strategy.type == "RequestedToCapacityRatio"
 
+    def _classes_changed(self) -> None:
+        self._handle.profile.forget()
+
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         found = [*shortages(self._counted(state.info.requests), node)]
+        found = [each for each in found if not self._is_for_drivers(each.resource, node)]
         if not found:
             return None
         hopeless = any(shortage.hopeless for shortage in found)
         code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if hopeless else Code.UNSCHEDULABLE
         return Status(code, tuple(shortage.reason for shortage in found))
+
+    def _is_for_drivers(self, name: str, node: NodeInfo) -> bool:
+        """The node has none of it, but a device class stands for it: DynamicResources looks for devices."""
+        return "/" in name and not node.allocatable.get(name) and self._extended.class_of(name) is not None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         total = weights = 0
@@ -86,22 +100,28 @@ class NodeResourcesFit:
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         return (
             ClusterEventWithHint(EventResource.ASSIGNED_POD, ActionType.DELETE | ActionType.SCALE_DOWN),
-            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.ALLOCATABLE, _node_could_fit),
+            ClusterEventWithHint(EventResource.NODE, ActionType.ADD | ActionType.ALLOCATABLE, self._node_could_fit),
             ClusterEventWithHint(EventResource.POD, ActionType.SCALE_DOWN),
+            ClusterEventWithHint(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.OTHER, _class_stands_for),
         )
 
+    def _node_could_fit(self, pod: Pod, event: ClusterEvent) -> bool:
+        """The node, were it empty, has room, and it gained some of what the pod asks for."""
+        requests = pod_requests(pod)
+        after = _allocatable(event.new)
+        short = [name for name, wanted in requests.items() if wanted > after.get(name, 0)]
+        if any(after.get(name) or self._extended.class_of(name) is None for name in short):
+            return False
+        if event.old is None:
+            return True
+        before = _allocatable(event.old)
+        names = {*requests, CPU, MEMORY, EPHEMERAL, PODS}
+        return any(after.get(name, 0) > before.get(name, 0) for name in names)
 
-def _node_could_fit(pod: Pod, event: ClusterEvent) -> bool:
-    """The node, were it empty, has room, and it gained some of what the pod asks for."""
-    requests = pod_requests(pod)
-    after = _allocatable(event.new)
-    if any(wanted > after.get(name, 0) for name, wanted in requests.items()):
-        return False
-    if event.old is None:
-        return True
-    before = _allocatable(event.old)
-    names = {*requests, CPU, MEMORY, EPHEMERAL, PODS}
-    return any(after.get(name, 0) > before.get(name, 0) for name in names)
+
+def _class_stands_for(pod: Pod, event: ClusterEvent) -> bool:
+    """A class came, or was changed, to stand for a resource of the pod."""
+    return event.new is not None and not names_of(event.new).isdisjoint(pod_requests(pod))
 
 
 def _allocatable(node: Node) -> Amounts:
