@@ -221,18 +221,18 @@ async def every(clock: Clock, seconds: float) -> AsyncIterator[AsyncIterator[int
 
 def rfc3339(seconds: float) -> str:
     """`metav1.Time`: whole seconds, UTC, `Z`."""
-    return _rfc3339(math.floor(seconds))
+    return f"{_second(math.floor(seconds))}Z"
 
 
 @lru_cache(maxsize=64)
-def _rfc3339(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def rfc3339_micro(seconds: float) -> str:
     """`metav1.MicroTime`: exactly six digits, UTC, `Z`."""
-    whole, micros = divmod(round(seconds * 1_000_000), 1_000_000)
-    return f"{_rfc3339(whole)[:-1]}.{micros:06d}Z"
+    whole, micros = divmod(round(seconds * 1e6), 1_000_000)
+    return f"{_second(whole)}.{micros:06d}Z"
 
 
 def parse_rfc3339(text: str) -> float:

@@ -44,10 +44,10 @@ class Record:
         "_info",
         "_later",
         "_named",
+        "_received",
         "_shared",
         "answer",
         "identity",
-        "received",
         "request",
         "user",
         "verdict",
@@ -58,7 +58,7 @@ class Record:
         self.user: UserInfo | None = request.user  # whom an impersonation replaces
         self.verdict = verdict
         self.identity = identity
-        self.received = received
+        self._received = stamp(received)
         #: what is known once there is an answer, with a comma behind it
         self.answer = b""
         self._info = info
@@ -72,7 +72,7 @@ class Record:
         """The line of the first stage."""
         if not self._shared:
             self._shared = self._encode(None)
-        return b'%b%b"stageTimestamp":"%b"}\n' % (_HEADS[self.verdict.level][RECEIVED], self._shared, stamp(self.received))
+        return b'%b%b"stageTimestamp":"%b"}\n' % (_HEADS[self.verdict.level][RECEIVED], self._shared, self._received)
 
     def line(self, stage: str, at: float) -> bytes:
         """The line of a later stage."""
@@ -87,7 +87,7 @@ class Record:
         request = self.request
         what = asked(request, self._info, named)
         who = asking(request, self.user)
-        return b'"auditID":%b,%b"requestReceivedTimestamp":"%b",%b' % (encoded(self.identity), what, stamp(self.received), who)
+        return b'"auditID":%b,%b"requestReceivedTimestamp":"%b",%b' % (encoded(self.identity), what, self._received, who)
 
     # --- what becomes known ---
 
