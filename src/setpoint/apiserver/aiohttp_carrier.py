@@ -21,7 +21,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.api.machinery.user import ANONYMOUS
 from setpoint.apiserver import answers, heads
 from setpoint.apiserver.authentication import other_protocols
-from setpoint.apiserver.bounds import SMALL_BODY, BodyBudget, check_target
+from setpoint.apiserver.bounds import IDLE, SMALL_BODY, BodyBudget, check_target
 from setpoint.apiserver.compression import compressed
 from setpoint.apiserver.connection import (
     BODY_TIMEOUT,
@@ -58,7 +58,7 @@ class Protocols(web.Server):
         self._options: dict[str, Any] = {
             "access_log": None,
             "tcp_keepalive": True,
-            "keepalive_timeout": 180,
+            "keepalive_timeout": IDLE,
             "max_line_size": MAX_HEADER,
             "max_field_size": MAX_HEADER,
             "lingering_time": 2.0,

@@ -10,6 +10,7 @@ import asyncio
 from setpoint.api.machinery.status import StatusError, too_many_requests
 from setpoint.kit import metrics
 
+IDLE = 180.0  # seconds after which an unused connection is closed
 MAX_CONNECTIONS = 16_384  # at the most; fewer where the system gives fewer file descriptors
 _RESERVE = 512  # file descriptors for all else
 SMALL_BODY = 64 * 1024  # bytes that are read without asking who sends them

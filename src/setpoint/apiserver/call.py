@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -16,6 +16,7 @@ from setpoint.registry.strategy import Context
 
 if TYPE_CHECKING:
     from setpoint.apiserver.generic_store.store import GenericStore
+    from setpoint.apiserver.options import WriteOptions
     from setpoint.apiserver.pipeline import Pipeline
 
 
@@ -40,8 +41,7 @@ class Call(Struct):
 
     @property
     def store(self) -> GenericStore:
-        store: GenericStore = self.served.store
-        return store
+        return self.served.store
 
     @property
     def clock(self) -> Clock:
@@ -51,8 +51,8 @@ class Call(Struct):
     def bodies(self) -> Bodies:
         return self.pipeline.bodies
 
-    def context(self, operation: str, options: Any = None) -> Context:
-        """The Context of a write; `options` are its parsed WriteOptions."""
+    def context(self, operation: str, options: WriteOptions | None = None) -> Context:
+        """The Context of a write with these options."""
         return Context(
             user=self.request.user,
             now=self.pipeline.clock.now(),

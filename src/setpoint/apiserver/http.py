@@ -26,7 +26,6 @@ from setpoint.kit import tls
 if TYPE_CHECKING:
     from setpoint.apiserver.aiohttp_carrier import Protocols
 
-_IDLE = 180.0  # seconds after which an unused connection is closed
 _SWEEP = 60.0
 _HANDSHAKE = 30.0  # seconds in which TLS must be agreed upon
 _ROOM = 20  # of so many connections one is closed to make room, the longest unused first
@@ -156,7 +155,7 @@ class HttpServer:
         """Close connections that nobody has used for long."""
         loop = asyncio.get_running_loop()
         for connection in [*self.connections]:
-            if connection.idle_since is not None and loop.time() - connection.idle_since > _IDLE:
+            if connection.idle_since is not None and loop.time() - connection.idle_since > bounds.IDLE:
                 connection.close()
         self._sweeping = loop.call_later(_SWEEP, self._sweep)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -17,6 +17,11 @@ from setpoint.api.machinery.selectors import FieldSelector, LabelSelector, Selec
 from setpoint.api.machinery.status import StatusError, bad_request, method_not_allowed, method_not_supported, not_found
 from setpoint.apiserver.request import Request
 from setpoint.registry.resource import ServedResource, Subresource
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.authorization.decision import Decision
+    from setpoint.apiserver.flow_control.control import Flow
+    from setpoint.apiserver.generic_store.store import GenericStore
 
 _OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _COLLECTION_VERBS = {**_OBJECT_VERBS, "GET": "list", "HEAD": "list", "DELETE": "deletecollection"}
@@ -50,7 +55,7 @@ class RequestInfo(Struct):
     rest: tuple[str, ...] = ()
     old_watch: bool = False
     #: how flow control classified the request (`flow_control.control.Flow`)
-    flow: Any = None
+    flow: Flow | None = None
     #: the unexpected error that ended the request
     panic: str = ""
     #: the one object that the field selector of a list or watch names, which authorisation takes for its name
@@ -59,17 +64,17 @@ class RequestInfo(Struct):
     fields: FieldSelector | None = None
     labels: LabelSelector | None = None
     #: what authorisation said (`authorization.decision.Decision`)
-    decision: Any = None
+    decision: Decision | None = None
 
 
 class Served(Struct, frozen=True):
-    """A resource in one of its versions, with what handlers need of it (`store` is its generic store, None where virtual)."""
+    """A resource in one of its versions, with what handlers need of it (`store` is its generic store)."""
 
     resource: ServedResource
     version: str
-    store: Any
+    store: GenericStore
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
-    #: what every answer about the version warns of (`extra["deprecations"]` of the resource, by version)
+    #: what every answer about the version warns of (`deprecations` of the resource)
     deprecation: str = ""
 
     @property
@@ -174,7 +179,7 @@ class Router:
         self._groups: set[str] = set()
         self._custom: set[str] = set()
 
-    def add(self, resource: ServedResource, store: Any, versions: Sequence[str]) -> None:
+    def add(self, resource: ServedResource, store: GenericStore, versions: Sequence[str]) -> None:
         """Serve a resource in `versions`; replaces what was there."""
         subresources = {sub.name: sub for sub in resource.subresources}
         deprecations = resource.deprecations

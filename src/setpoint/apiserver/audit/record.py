@@ -122,7 +122,7 @@ class Record:
     def _was_read(self, response: Response) -> bool:
         """Whether the handler came to read the body."""
         decision = self._info.decision
-        return response.status != 429 and (decision is None or decision.allowed)
+        return response.status != 429 and (decision is None or bool(decision.allowed))
 
     def _sent(self, decode: Decode) -> Any:
         """The body of a write where the policy asks for it; what it is called is taken at every level."""

@@ -274,10 +274,12 @@ class FlowControl:
         return flow
 
     async def admit(self, request: Request, info: RequestInfo) -> Ticket:
-        """Let a request in, sooner or later. Raises Refused. A request that is cancelled while it waits leaves nothing."""
-        flow: Flow = info.flow
+        """Let a request in that `enter` did not, sooner or later. Raises Refused. A cancelled wait leaves nothing."""
+        flow = info.flow
+        if flow is None:
+            raise RuntimeError("a request is entered first")
         level = flow.level
-        width, afterwards = await self._width(request, info, level)
+        width, afterwards = await self._width(request, info, flow)
         now = self._clock.monotonic()
         if level.waiting or not level.fits(width):
             waiter = await self._wait(flow, width, now, info, request.user.name)
@@ -287,9 +289,9 @@ class FlowControl:
         flow.dispatched.value += 1
         return Ticket(flow, self._clock, width, afterwards, waiter)
 
-    async def _width(self, request: Request, info: RequestInfo, level: Level) -> tuple[int, float]:
+    async def _width(self, request: Request, info: RequestInfo, flow: Flow) -> tuple[int, float]:
         """Seats of a request, and for how long (seconds) it keeps them when it is done."""
-        flow: Flow = info.flow
+        level = flow.level
         if flow.wakes is not None:
             seats, seconds = widths.afterwards(flow.wakes.of(info.namespace), level.widest)
             return max(1, seats), seconds
