@@ -37,6 +37,13 @@ async def test_preconditions_protect_an_object_of_the_same_name(api: Any) -> Non
     await api(f"DELETE {CONFIGMAPS}/m", {"preconditions": {"uid": second["metadata"]["uid"]}})
 
 
+async def test_the_precondition_of_a_namespace_has_words_of_its_own(api: Any) -> None:
+    await api("POST /api/v1/namespaces", {"metadata": {"name": "kept"}})
+    refused = await api("DELETE /api/v1/namespaces/kept", {"preconditions": {"uid": "x"}}, code=409)
+    assert refused["details"] == {"name": "kept", "kind": "namespaces"}
+    assert "Precondition failed: UID in precondition: x, UID in object meta: " in refused["message"]
+
+
 async def test_foreground_and_orphan_put_their_finalizers_on(api: Any) -> None:
     await make(api, "a")
     await make(api, "b")

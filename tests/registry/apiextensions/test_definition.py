@@ -87,6 +87,20 @@ def test_scope_and_kind_are_for_life_once_established() -> None:
     ]
 
 
+def test_certificates_of_a_webhook_are_read_once_it_is_established() -> None:
+    conversion: Json = {
+        "strategy": "Webhook",
+        "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://x.test", "caBundle": "eA=="}},
+    }
+    old = created(DefinitionStrategy(), definition())
+    assert complaints(DefinitionStrategy(), definition(conversion=conversion), old) == []
+    old["status"]["conditions"] = [{"type": "Established", "status": "True"}]
+    [complaint] = complaints(DefinitionStrategy(), definition(conversion=conversion), old)
+    assert complaint.startswith("spec.conversion.webhookClientConfig.caBundle: Invalid value")
+    old["spec"]["conversion"] = conversion
+    assert complaints(DefinitionStrategy(), definition(conversion=conversion), old) == []
+
+
 def test_a_webhook_that_converts_must_be_somewhere() -> None:
     found = complaints(DefinitionStrategy(), definition(conversion={"strategy": "Webhook"}))
     assert [text.split(":")[0] for text in found] == [

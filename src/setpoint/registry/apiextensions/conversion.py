@@ -6,10 +6,11 @@ no `webhook` around them.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.api.machinery.status import forbidden, required
+from setpoint.api.machinery.status import forbidden, invalid, required
 from setpoint.registry.admissionregistration.webhook_client import validate_client, validate_review_versions
 from setpoint.registry.fields import Errors, one_of
 
@@ -17,7 +18,8 @@ _STRATEGIES = ("None", "Webhook")
 _NOT_WEBHOOK = "should not be set when strategy is not set to Webhook"
 
 
-def validate_conversion(path: str, conversion: Mapping[str, Any] | None) -> Errors:
+def validate_conversion(path: str, conversion: Mapping[str, Any] | None, *, good_bundle: bool = False) -> Errors:
+    """`good_bundle`: certificates are looked at, too, as they are once a definition is established."""
     if conversion is None:
         return []
     strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook") or {}
@@ -31,4 +33,27 @@ def validate_conversion(path: str, conversion: Mapping[str, Any] | None) -> Erro
         errors.append(required(client_path, "required when strategy is set to Webhook"))
     else:
         errors += validate_client(client_path, client)
+        errors += _bundle(f"{client_path}.caBundle", client) if good_bundle else []
     return errors + validate_review_versions(versions_path, versions, when_absent="")
+
+
+def has_good_bundle(conversion: Mapping[str, Any] | None) -> bool:
+    """Whether the certificates of a webhook can be read; so can none."""
+    client = ((conversion or {}).get("webhook") or {}).get("clientConfig") or {}
+    return not _bundle("caBundle", client)
+
+
+def _bundle(path: str, client: Mapping[str, Any]) -> Errors:
+    bundle = client.get("caBundle")
+    if not bundle or _is_readable(base64.b64decode(bundle)):
+        return []
+    return [invalid(path, bundle, "unable to load root certificates: unable to parse bytes as PEM block")]
+
+
+def _is_readable(pem: bytes) -> bool:
+    from cryptography import x509
+
+    try:
+        return bool(x509.load_pem_x509_certificates(pem))
+    except ValueError:
+        return False

@@ -13,7 +13,7 @@ from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, invalid, required
 from setpoint.registry.admissionregistration.webhook_client import default_client
 from setpoint.registry.apiextensions.approval import is_url
-from setpoint.registry.apiextensions.conversion import validate_conversion
+from setpoint.registry.apiextensions.conversion import has_good_bundle, validate_conversion
 from setpoint.registry.apiextensions.schemas import has_defaults, unrecognized_formats
 from setpoint.registry.apiextensions.versions import validate_parts, validate_versions
 from setpoint.registry.fields import Errors, immutable, one_of
@@ -58,7 +58,8 @@ class DefinitionStrategy(VersionedSpecStatusStrategy):
         new, before = obj.get("spec") or {}, old.get("spec") or {}
         kinds = ((one.get("names") or {}).get("kind", "") for one in (new, before))
         plurals = ((one.get("names") or {}).get("plural", "") for one in (new, before))
-        errors = _validate_whole(obj, before.get("versions") or ())
+        strict = _is_established(old) and has_good_bundle(before.get("conversion"))
+        errors = _validate_whole(obj, before.get("versions") or (), good_bundle=strict)
         if _is_established(old):
             errors += immutable("spec.scope", new.get("scope", ""), before.get("scope", ""))
             errors += immutable("spec.names.kind", *kinds)
@@ -102,7 +103,7 @@ def _is_established(obj: Object) -> bool:
     return any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
 
 
-def _validate_whole(obj: Object, known: Sequence[Spec] = ()) -> Errors:
+def _validate_whole(obj: Object, known: Sequence[Spec] = (), *, good_bundle: bool = False) -> Errors:
     """Both of new and changed definitions; `known` are the versions before an update."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     given = spec.get("names") or {}
@@ -116,7 +117,7 @@ def _validate_whole(obj: Object, known: Sequence[Spec] = ()) -> Errors:
     strategy = (spec.get("conversion") or {}).get("strategy", "")
     if spec.get("preserveUnknownFields") and strategy != "None":
         errors.append(invalid("spec.conversion.strategy", strategy, "must be None if spec.preserveUnknownFields is true"))
-    errors += validate_conversion("spec.conversion", spec.get("conversion"))
+    errors += validate_conversion("spec.conversion", spec.get("conversion"), good_bundle=good_bundle)
     errors += _validate_names("status.acceptedNames", status.get("acceptedNames") or {})
     return errors + _stored("status.storedVersions", status.get("storedVersions"), spec.get("versions") or ())
 
