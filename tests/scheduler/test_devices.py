@@ -9,11 +9,12 @@ import pytest
 
 from setpoint.api.types.base import convert
 from setpoint.api.types.core_v1 import Pod
-from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES, Device
+from setpoint.api.types.resource_v1 import DEVICECLASSES, RESOURCECLAIMS, RESOURCESLICES, Device, ResourceClaim
 from setpoint.scheduler.cycle import CycleError, Placement
 from setpoint.scheduler.devices.capacity import share_of
 from setpoint.scheduler.devices.claims import allocation
 from setpoint.scheduler.devices.extended import ExtendedResources, extended_claim
+from setpoint.scheduler.devices.readiness import BindingFailed, has_conditions, is_ready, will_not_be_ready
 from setpoint.scheduler.plugins.dynamic_resources import PodClaims
 from setpoint.testing.scheduling import Rig, node, pod
 
@@ -337,6 +338,34 @@ def test_what_was_reserved_is_given_back(devices: Rig) -> None:
     found = place(devices, wanted)
     devices.profile.unreserve(found.state, wanted, found.node)
     assert [name for name, _ in devices.handle.later] == ["reservation of d/x"]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "late", "outcome"),
+    [
+        ([], False, "waits"),
+        ([], True, "others"),
+        ([("Ready", "True")], True, "goes"),
+        ([("Ready", "False")], False, "waits"),
+        ([("Broken", "True")], False, "others"),
+    ],
+)
+def test_devices_that_have_to_be_made_ready(conditions: list[tuple[str, str]], late: bool, outcome: str) -> None:
+    result = {"request": "r", "driver": DRIVER, "pool": "p", "device": "a"}
+    reported = [
+        {**result, "conditions": [{"type": kind, "status": status, "reason": "R", "message": "m"} for kind, status in conditions]}
+    ]
+    results = [{**result, "bindingConditions": ["Ready"], "bindingFailureConditions": ["Broken"]}]
+    allocated = {"allocationTimestamp": "1970-01-01T00:00:00Z", "devices": {"results": results}}
+    body = {"metadata": {"name": "x"}, "status": {"allocation": allocated, "devices": reported if conditions else []}}
+    known = convert(body, ResourceClaim)
+    assert has_conditions(known)
+    assert will_not_be_ready(known, 700.0 if late else 500.0, 600.0) == (outcome == "others")
+    if conditions == [("Broken", "True")]:
+        with pytest.raises(BindingFailed, match=r'claim x binding failed: reason=R, message="m"'):
+            is_ready(known)
+    else:
+        assert is_ready(known) == (outcome == "goes")
 
 
 def test_an_expression_that_fails_is_the_pods_error(devices: Rig) -> None:

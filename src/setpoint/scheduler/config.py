@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from setpoint.scheduler import durations
 from setpoint.scheduler.profiles import DEFAULT_NAME, POINTS, PluginSet, ProfileConfig, merged
 from setpoint.scheduler.queue import Backoff
 from setpoint.scheduler.registry import PluginError, check_args
@@ -20,16 +20,12 @@ class ConfigError(ValueError):
     """The file is no valid configuration; the message is one line for the user."""
 
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_duration = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|µs|ms|s|m|h)")
-
-
 def seconds_of(duration: str) -> float:
     """A Go duration ("1m30s") in seconds. Raises ConfigError."""
-    parts = _duration.findall(duration)
-    if not parts or "".join(number + unit for number, unit in parts) != duration:
-        raise ConfigError(f'time: invalid duration "{duration}"')
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        return durations.seconds_of(duration)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
 
 
 class ManagedResource(Struct, frozen=True, rename="camel"):

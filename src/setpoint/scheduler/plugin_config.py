@@ -94,7 +94,7 @@ class VolumeBindingArgs(Args, frozen=True):
 
 
 class DynamicResourcesArgs(Args, frozen=True):
-    """Accepted, and of no consequence yet."""
+    """How long a pod waits for devices to be made ready; the filter's time is of no consequence: its steps are counted."""
 
     filter_timeout: str = "10s"
     binding_timeout: str = "600s"

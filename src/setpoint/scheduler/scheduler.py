@@ -243,7 +243,7 @@ class Scheduler:
                 await self._announce(queued, node)
             status = await self._held(queued, held) if held else None
             chosen = node if status is not None else ""
-            if status is None and queued.info.claims:
+            if status is None and _waits_before_binding(queued):
                 status = await self._without_place(framework.profile.pre_bind(placement.state, pod, node))
             status = status or await self._bind_by(queued, placement)
         except Exception as error:  # as in `_attempt`; a pod that stayed assumed would take room for ever
@@ -285,7 +285,7 @@ class Scheduler:
 
     async def _bind_by(self, queued: QueuedPod, placement: Placement) -> Status | None:
         pod, node, profile = queued.pod, placement.node, self._framework(queued.pod).profile
-        if not queued.info.claims:
+        if not _waits_before_binding(queued):
             status = await profile.pre_bind(placement.state, pod, node)
             if status is not None:
                 return status
@@ -401,6 +401,11 @@ class Scheduler:
             log.info("not written", what=name, error=str(error))
         except Exception:  # the one place where a write's errors end: the others go on
             log.exception("not written", what=name)
+
+
+def _waits_before_binding(queued: QueuedPod) -> bool:
+    """It may take long until its volumes or devices are there."""
+    return bool(queued.info.claims or queued.pod.spec.resource_claims)
 
 
 def _stands(victim: Pod, known: PodInfo | None) -> bool:

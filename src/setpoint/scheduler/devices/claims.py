@@ -104,6 +104,10 @@ def _result(given: Any) -> dict[str, Any]:
         result["shareID"] = _new_share_id()
         if given.share:
             result["consumedCapacity"] = {name: str(amount) for name, amount in given.share.items()}
+    if given.offer.device.binding_conditions:
+        result["bindingConditions"] = [*given.offer.device.binding_conditions]
+    if given.offer.device.binding_failure_conditions:
+        result["bindingFailureConditions"] = [*given.offer.device.binding_failure_conditions]
     if given.wish.tolerations:
         result["tolerations"] = msgspec.to_builtins(given.wish.tolerations)
     return result

@@ -119,7 +119,8 @@ def _offers(published: ResourceSlice, node: Node) -> Iterable[Offer]:
         if not where.all_nodes and where.node_name != node.metadata.name and not _selects(where.node_selector, node):
             continue
         key = (spec.driver, spec.pool.name, device.name)
-        yield Offer(key, device, where.node_name or "", None if where.all_nodes else where.node_selector)
+        own = node.metadata.name if device.binds_to_node else where.node_name or ""
+        yield Offer(key, device, own, None if where.all_nodes else where.node_selector)
 
 
 def _selects(selector: NodeSelector | None, node: Node) -> bool:

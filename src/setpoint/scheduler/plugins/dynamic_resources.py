@@ -23,6 +23,8 @@ from setpoint.scheduler.devices.capacity import Share, Taken
 from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_crowded, is_reserved, shares_of
 from setpoint.scheduler.devices.extended import ExtendedClaim, ExtendedResources, extended_claim, made_before, status_of
 from setpoint.scheduler.devices.pools import DeviceKey, Published
+from setpoint.scheduler.devices.readiness import BindingFailed, has_conditions, is_ready, will_not_be_ready
+from setpoint.scheduler.durations import seconds_of
 from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle, PreFilterResult, Victims, default_normalize
 from setpoint.scheduler.plugin_config import DynamicResourcesArgs
@@ -33,6 +35,7 @@ MOST_ALTERNATIVES = 8  # of one request
 NOT_ALL = unresolvable("cannot allocate all claims")
 STALE = unresolvable("cannot schedule extended resource claim")
 SEEN_SECONDS, LOOK_SECONDS = 10.0, 0.02  # how long a claim that was made may take to be seen, and how often to look
+READY_SECONDS = 1.0  # between two looks at devices that are made ready
 IN_USE = unresolvable("resourceclaim in use")
 ELSEWHERE = unresolvable("resourceclaim not available on the node")
 
@@ -88,12 +91,17 @@ def _pending(claim: str, gives: Gives) -> _Pending:
     return _Pending(claim, devices, [(each.offer.key, each.share) for each in gives if each.share is not None])
 
 
+DEFAULT_ARGS = DynamicResourcesArgs()
+
+
 class DynamicResources:
     """See the module."""
 
     name = "DynamicResources"
 
-    def __init__(self, handle: Handle, args: DynamicResourcesArgs | None = None) -> None:
+    def __init__(self, handle: Handle, args: DynamicResourcesArgs = DEFAULT_ARGS) -> None:
+        self._patience = seconds_of(args.binding_timeout)
+        self._recorder = handle.recorder
         self._claims = handle.listers.of(RESOURCECLAIMS)
         self._classes = handle.listers.of(DEVICECLASSES)
         self._slices = handle.listers.of(RESOURCESLICES)
@@ -201,7 +209,8 @@ class DynamicResources:
             found.gives[node.name] = gives[: len(found.new)]
             if extra is not None:
                 found.extra[node.name] = (extra, gives[-1])
-        elsewhere = {claim.metadata.uid: claim for claim in found.all if not _reaches(claim, node)}
+        late = [claim for claim in found.all if will_not_be_ready(claim, self._clock.now(), self._patience)]
+        elsewhere = {claim.metadata.uid: claim for claim in found.all if not _reaches(claim, node) or claim in late}
         found.elsewhere.update(elsewhere)
         return ELSEWHERE if elsewhere else None
 
@@ -298,15 +307,34 @@ class DynamicResources:
                     self._pending[uid].version = int(written.metadata.resource_version)
             if node in found.extra:
                 await self._make_extra(found, pod, *found.extra[node])
-        except (ClaimError, StatusError, TransportError) as error:
+            await self._until_ready(found, pod, node)
+        except (BindingFailed, ClaimError, StatusError, TransportError) as error:
             return failed(str(error))
         return None
+
+    async def _until_ready(self, found: PodClaims, pod: Pod, node: str) -> None:
+        """Raises BindingFailed."""
+        mine = {**{claim.metadata.uid: claim for claim in found.all}, **found.written}
+        waiting = {uid: claim for uid, claim in mine.items() if has_conditions(claim)}
+        if not waiting:
+            return
+        message = f"waiting for binding conditions for device on node {node}"
+        self._recorder.event(pod, "Normal", "BindingConditionsPending", message, action="Scheduling")
+        until = self._clock.monotonic() + self._patience
+        while True:
+            # What was written is newer than what is known just after the write.
+            known = {uid: self._claims.get(f"{each.metadata.namespace}/{each.metadata.name}") for uid, each in waiting.items()}
+            if all(_is_seen(each, waiting[uid]) and is_ready(each) for uid, each in known.items()):
+                return
+            if self._clock.monotonic() >= until:
+                raise BindingFailed("device binding timeout")
+            await self._clock.sleep(READY_SECONDS)
 
     async def _make_extra(self, found: PodClaims, pod: Pod, extra: ExtendedClaim, gives: Gives) -> None:
         """Others see its devices as taken until the claim itself is seen. Raises ClaimError, StatusError, TransportError."""
         claim = await self._writer.make(extra.body, pod.metadata.namespace)
         found.made.append(claim)
-        written = await self._writer.bind(claim, pod, gives)
+        found.written[claim.metadata.uid] = written = await self._writer.bind(claim, pod, gives)
         where, until = f"{claim.metadata.namespace}/{claim.metadata.name}", self._clock.monotonic() + SEEN_SECONDS
         while not _is_seen(self._claims.get(where), written) and self._clock.monotonic() < until:
             await self._clock.sleep(LOOK_SECONDS)
