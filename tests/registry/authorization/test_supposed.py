@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
-from setpoint.registry.authorization.supposed import supposed
+from setpoint.registry.authorization.supposed import MAX_TEXT, MAX_VALUES, supposed
 
 IGNORED = "spec.resourceAttributes.{} ignored due to parse error"
 PARTIALLY = "spec.resourceAttributes.{} partially ignored due to parse error"
@@ -25,7 +26,9 @@ def term(key: str, operator: str, *values: str) -> dict[str, Any]:
         ({"requirements": [term("a", "In", "b"), term("c", "NotIn", "d")]}, "a=b,c!=d", ""),
         ({"requirements": [term("a", "Exists")]}, "", IGNORED),
         ({"requirements": [term("a", "In", "b", "c"), term("a", "In", "b")]}, "a=b", PARTIALLY),
+        ({"rawSelector": f"a={'b' * MAX_TEXT}"}, "", IGNORED),
     ],
+    ids=itertools.count(),
 )
 def test_field_selectors(selector: Any, read: str, said: str) -> None:
     found = supposed({"fieldSelector": selector})
@@ -40,7 +43,10 @@ def test_field_selectors(selector: Any, read: str, said: str) -> None:
         ({"requirements": [term("a", "In", "b", "c"), term("d", "DoesNotExist")]}, "a in (b,c),!d", ""),
         ({"requirements": [term("a", "Gt", "1")]}, "", IGNORED),
         ({"requirements": [term("a", "Gt", "1"), term("b", "Exists")]}, "b", PARTIALLY),
+        ({"rawSelector": f"a in ({',b' * MAX_TEXT})"}, "", IGNORED),
+        ({"requirements": [term("b", "Exists"), term("a", "In", *("x" * MAX_VALUES)), term("c", "Exists")]}, "b", PARTIALLY),
     ],
+    ids=itertools.count(),
 )
 def test_label_selectors(selector: Any, read: str, said: str) -> None:
     found = supposed({"labelSelector": selector})

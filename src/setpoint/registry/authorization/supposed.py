@@ -2,6 +2,8 @@
 
 Requirements all have to hold, so one that cannot be read is left out: what remains asks for more rights, never for fewer. The
 answer then says so. Source: `pkg/registry/authorization/util/helpers.go`.
+
+Anybody may ask about himself, and reading takes the event loop's time: of what is very long nothing is read.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ from setpoint.api.machinery.selectors import (
 from setpoint.api.machinery.selectors import Requirement as LabelRequirement
 
 Requirement = Mapping[str, Any]
+
+MAX_TEXT = 64 * 1024  # characters of a selector that is read
+MAX_VALUES = 4_096  # of all its requirements together
 
 
 class Supposed(NamedTuple):
@@ -52,11 +57,11 @@ def _fields(selector: Mapping[str, Any]) -> tuple[FieldSelector | None, bool]:
     """What could be read, and whether anything could not."""
     if text := selector.get("rawSelector"):
         try:
-            return parse_fields(text), False
+            return (parse_fields(text), False) if len(text) <= MAX_TEXT else (None, True)
         except SelectorError:
             return None, True
     given = selector.get("requirements") or ()
-    read = tuple(_field_requirements(given))
+    read = tuple(_field_requirements(_short(given)))
     return FieldSelector(read) if read else None, len(read) < len(given)
 
 
@@ -71,12 +76,22 @@ def _field_requirements(requirements: Iterable[Requirement]) -> Iterable[FieldRe
 def _labels(selector: Mapping[str, Any]) -> tuple[LabelSelector | None, bool]:
     if text := selector.get("rawSelector"):
         try:
-            return parse_labels(text), False
+            return (parse_labels(text), False) if len(text) <= MAX_TEXT else (None, True)
         except SelectorError:
             return None, True
     given = selector.get("requirements") or ()
-    read = tuple(_label_requirements(given))
+    read = tuple(_label_requirements(_short(given)))
     return LabelSelector(read) if read else None, len(read) < len(given)
+
+
+def _short(requirements: Iterable[Requirement]) -> Iterable[Requirement]:
+    """Those before there are too many values; one without any counts, too."""
+    left = MAX_VALUES
+    for requirement in requirements:
+        left -= max(1, len(requirement.get("values") or ()))
+        if left < 0:
+            return
+        yield requirement
 
 
 def _label_requirements(requirements: Iterable[Requirement]) -> Iterable[LabelRequirement]:
