@@ -170,3 +170,11 @@ def test_a_schema_of_a_megabyte_is_a_matter_of_a_second() -> None:
     started = time.perf_counter()
     assert complaints(DefinitionStrategy(), schema) == []
     assert time.perf_counter() - started < 5  # a tenth of a second where nothing else runs
+
+
+def test_what_cannot_be_read_as_structural_is_not_looked_at_further() -> None:
+    kept = {"type": "object", "x-kubernetes-preserve-unknown-fields": False}
+    found = said({"properties": {"a": kept, "b": {}}})
+    assert found == [
+        ".properties[a].x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or undefined",
+    ]

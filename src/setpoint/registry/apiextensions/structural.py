@@ -60,6 +60,8 @@ def unreadable(schema: Schema) -> str:
         found = schema.get(key)
         if found or (key == "additionalItems" and found is not None):
             return f"OpenAPIV3Schema '{name}' is not supported"
+    if schema.get(_PRESERVE) is False:
+        return f"internal error: '{_PRESERVE}' must be true or undefined"
     if isinstance(schema.get("items"), list):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
     return next(filter(None, map(unreadable, _below(schema))), "")
