@@ -31,32 +31,10 @@ def headers(form: Form) -> dict[str, str]:
 
 
 def to_yaml(value: Any) -> bytes:
-    """YAML as Kubernetes writes it: block style, keys sorted."""
-    import yaml
+    """YAML as Kubernetes writes it."""
+    from setpoint.apiserver import yaml_answers
 
-    text: str = yaml.dump(value, Dumper=_dumper(), default_flow_style=False, sort_keys=True, allow_unicode=True)
-    return text.encode()
-
-
-def _dumper() -> Any:
-    """A dumper that quotes the words that Go's YAML 1.1 library takes for booleans, and indents lists as it does."""
-    import yaml
-
-    class Dumper(yaml.SafeDumper):
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    def string(dumper: Any, text: str) -> Any:
-        if "\n" in text:
-            return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
-        quoted = text.lower() in _BOOLEANS or dumper.resolve(yaml.ScalarNode, text, (True, False)) != "tag:yaml.org,2002:str"
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
-
-    Dumper.add_representer(str, string)
-    return Dumper
-
-
-_BOOLEANS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", ""})
+    return yaml_answers.dump(value)
 
 
 def object_answer(call: Call, record: Record, status: int = 200) -> Response:

@@ -25,6 +25,7 @@ _STRING = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _BINARY = "tag:yaml.org,2002:binary"
 _INFINITE = {".inf": "+Inf", "+.inf": "+Inf", "-.inf": "-Inf", ".nan": "NaN"}
+_SPELT = {".nan", ".NaN", ".NAN"} | {f"{sign}{word}" for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")}
 _LOW, _HIGH = 400_000, 4_000_000
 
 
@@ -179,6 +180,16 @@ def scalar(node: yaml.ScalarNode) -> Any:
     if text in _BOOLEANS:
         return _BOOLEANS[text]
     return _numeric(text)
+
+
+def is_word(text: str) -> bool:
+    """Whether a bare word is read as a null, a boolean, a number or the sign of a merge."""
+    if text in _NULLS or text in _BOOLEANS or text in _SPELT or text == "<<":
+        return True
+    if text[0] == ".":
+        return _float(text) is not None
+    plain = text.replace("_", "") if text[0] in "+-0123456789" else ""
+    return bool(plain and (_decimal(plain) or _based(plain) or (_float(plain) and abs(float(plain)) < float("inf"))))
 
 
 def _binary(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -46,15 +47,17 @@ def go_print(value: Any) -> str:
         return "<nil>"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return _go_float(value) if isinstance(value, float) else str(value)
+    return go_float(value) if isinstance(value, float) else str(value)
 
 
-def _go_float(value: float) -> str:
-    """`%v` of a float64: the shortest text, with an exponent below 1e-4 and from 1e21 on."""
-    text = repr(value)
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
-    mantissa, separator, exponent = text.partition("e")
-    if not separator:
-        return text
-    return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].zfill(2)}"
+def go_float(value: float) -> str:
+    """`%v` of a float64: the shortest text, with an exponent below 1e-4 and from 1e6 on."""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    if not isinstance(exponent, int):
+        return repr(value)
+    place = len(digits) + exponent - 1
+    if -4 <= place < 6:
+        return repr(value).removesuffix(".0")
+    mantissa = "".join(map(str, digits))
+    mantissa = f"{mantissa[0]}.{mantissa[1:]}" if len(mantissa) > 1 else mantissa
+    return f"{'-' if sign else ''}{mantissa}e{'-' if place < 0 else '+'}{abs(place):02d}"
