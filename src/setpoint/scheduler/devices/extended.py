@@ -77,13 +77,15 @@ class _Request(Struct, frozen=True):
 
 def made_before(pod: Pod, claims: Lister) -> ResourceClaim | None:
     """The claim that an earlier attempt left behind."""
-    for claim in claims.list(pod.metadata.namespace):
-        if claim.metadata.annotations.get(ANNOTATION) == "true":
-            for owner in claim.metadata.owner_references or ():
-                if owner.controller and owner.uid == pod.metadata.uid:
-                    found: ResourceClaim = claim
-                    return found
-    return None
+    found: list[ResourceClaim] = claims.list(pod.metadata.namespace)
+    return next((claim for claim in found if is_made_for(pod, claim)), None)
+
+
+def is_made_for(pod: Pod, claim: ResourceClaim) -> bool:
+    """Whether it is for the extended resources of the pod."""
+    if claim.metadata.annotations.get(ANNOTATION) != "true":
+        return False
+    return any(owner.controller and owner.uid == pod.metadata.uid for owner in claim.metadata.owner_references or ())
 
 
 def extended_claim(pod: Pod, wanted: Collection[str], resources: ExtendedResources) -> ExtendedClaim:

@@ -21,7 +21,14 @@ from setpoint.client.transport import TransportError
 from setpoint.scheduler.devices.allocator import AllocationError, Allocator, Gives, NodeFails, Suits
 from setpoint.scheduler.devices.capacity import Share, Taken
 from setpoint.scheduler.devices.claims import ClaimError, ClaimWriter, claims_of, devices_of, is_crowded, is_reserved, shares_of
-from setpoint.scheduler.devices.extended import ExtendedClaim, ExtendedResources, extended_claim, made_before, status_of
+from setpoint.scheduler.devices.extended import (
+    ExtendedClaim,
+    ExtendedResources,
+    extended_claim,
+    is_made_for,
+    made_before,
+    status_of,
+)
 from setpoint.scheduler.devices.pools import DeviceKey, Published
 from setpoint.scheduler.devices.readiness import BindingFailed, has_conditions, is_ready, will_not_be_ready
 from setpoint.scheduler.durations import seconds_of
@@ -352,7 +359,9 @@ class DynamicResources:
         )
 
     def _claim_helps(self, pod: Pod, event: ClusterEvent) -> bool:
-        """A claim gave its devices back, or one of the pod's own came or was changed."""
+        """A claim gave its devices back, one of the pod's own came or was changed, or one that was made for it in vain is gone."""
+        if event.new is None and event.old is not None and is_made_for(pod, event.old):
+            return True
         freed = event.old is not None and event.old.status.allocation is not None
         if freed and (event.new is None or event.new.status.allocation is None):
             return True
