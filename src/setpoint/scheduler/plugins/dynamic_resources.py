@@ -359,7 +359,7 @@ class DynamicResources:
         )
 
     def _claim_helps(self, pod: Pod, event: ClusterEvent) -> bool:
-        """A claim gave its devices back, one of the pod's own came or was changed, or one that was made for it in vain is gone."""
+        """A claim gave its devices back, one of the pod's own came or changed, or one made for it in vain is gone."""
         if event.new is None and event.old is not None and is_made_for(pod, event.old):
             return True
         freed = event.old is not None and event.old.status.allocation is not None
