@@ -81,6 +81,16 @@ async def test_a_claim_is_reserved_for_a_pod_with_a_node_and_free_after_it(world
     assert "finalizers" not in claim["metadata"]
 
 
+async def test_a_claim_is_not_kept_for_a_pod_that_never_was(world: Any) -> None:
+    await world.namespace("n", account=True)
+    await world.run(NAME)
+    await world.call("POST", CLAIMS, {"metadata": {"name": "c"}, "spec": SPEC})
+    held = {"reservedFor": [{"resource": "pods", "name": "gone", "uid": "u"}]}
+    await world.merge(f"{CLAIMS}/c/status", {"status": {"allocation": {"devices": {"results": [DEVICE]}}, **held}})
+    await world.clock.advance(1)
+    assert [*(await world.get(f"{CLAIMS}/c"))["status"]] == ["allocation"]
+
+
 async def test_a_taint_of_a_device_ends_the_pod_that_has_it_when_its_toleration_ends(world: Any) -> None:
     await world.namespace("n", account=True)
     await world.call("POST", "/api/v1/nodes", {"metadata": {"name": "node"}})

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from setpoint.api.types import admissionregistration_v1, apps_v1, autoscaling_v2, batch_v1, core_v1, networking_v1, storage_v1
+from setpoint.api.types import (
+    admissionregistration_v1,
+    apps_v1,
+    autoscaling_v2,
+    batch_v1,
+    core_v1,
+    networking_v1,
+    resource_v1,
+    storage_v1,
+)
 from setpoint.controllers import (
     cluster_role_aggregation,
     disruption_budget,
@@ -55,6 +64,11 @@ def _has_ephemeral_volume(pod: core_v1.Pod) -> bool:
 
 def _has_claims(pod: core_v1.Pod) -> bool:
     return bool(pod.spec.resource_claims or pod.status.extended_resource_claim_status)
+
+
+def _is_held(claim: resource_v1.ResourceClaim) -> bool:
+    """Whoever has it, or had it when a finalizer was put there, may be gone, with nothing in the cluster that tells."""
+    return bool(claim.status.reserved_for or claim.metadata.finalizers)
 
 
 def _is_csi(volume: core_v1.PersistentVolume) -> bool:
@@ -113,7 +127,13 @@ _LAZY = (
         (core_v1.PERSISTENTVOLUMES, _is_csi),
         recorder="attachdetach-controller",
     ),
-    lazy("resourceclaim-controller", "resource_claim", (core_v1.PODS, _has_claims), recorder="resource_claim"),
+    lazy(
+        "resourceclaim-controller",
+        "resource_claim",
+        (core_v1.PODS, _has_claims),
+        (resource_v1.RESOURCECLAIMS, _is_held),
+        recorder="resource_claim",
+    ),
     lazy("service-cidr-controller", "service_cidrs", (networking_v1.SERVICECIDRS, always)),
     lazy("statefulset-controller", "statefulset.controller", (apps_v1.STATEFULSETS, always)),
     lazy("ttl-after-finished-controller", "ttl_after_finished", (batch_v1.JOBS, always)),
