@@ -175,3 +175,9 @@ def test_a_revision_holds_an_object(data: Any, wanted: list[str]) -> None:
     obj = {"metadata": {"name": "r"}, "data": data, "revision": 1}
     assert complaints(ControllerRevisionStrategy(), obj) == wanted
     assert complaints(ControllerRevisionStrategy(), obj, obj) == []
+
+
+def test_templates_say_nothing_of_init_containers_in_annotations() -> None:
+    obj = workload("Deployment")
+    obj["spec"]["template"]["metadata"]["annotations"] = {"pod.beta.kubernetes.io/init-containers": "[]", "a": "b"}
+    assert created(DeploymentStrategy(), obj)["spec"]["template"]["metadata"]["annotations"] == {"a": "b"}

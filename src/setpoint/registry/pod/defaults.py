@@ -40,7 +40,12 @@ def default_pod(pod: Object) -> None:
 def default_around_spec(pod: Object) -> None:
     """A pod's status and annotations."""
     _pod_addresses(pod.get("status") or {})
-    metadata = pod.get("metadata") or {}
+    _drop_dead_annotations(pod)
+
+
+def _drop_dead_annotations(obj: Object) -> None:
+    """Init containers as pods had them once (`pkg/apis/core/v1/conversion.go`)."""
+    metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations")
     if annotations and not _DEAD_ANNOTATIONS.isdisjoint(annotations):
         metadata["annotations"] = {key: value for key, value in annotations.items() if key not in _DEAD_ANNOTATIONS}
@@ -51,6 +56,7 @@ def default_around_spec(pod: Object) -> None:
 def default_template(template: Object) -> None:
     """The `template` of a workload."""
     default_pod_spec(template.setdefault("spec", {}))
+    _drop_dead_annotations(template)
 
 
 def default_pod_spec(spec: Object) -> None:
