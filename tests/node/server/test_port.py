@@ -86,15 +86,29 @@ async def test_attach_gives_input_and_output(rig: Rig) -> None:
     assert "typed" in await rig.kubectl("attach", "-i", "p", stdin=b"typed\n")
     assert await rig.kubectl("logs", "p") == "typed\n"
     await rig.until(lambda pod: pod.status.phase == "Succeeded")
-    url, query = f"https://127.0.0.1:{rig.agent.port}/attach/default/p/c", {"stdout": "true"}
+    base = f"https://127.0.0.1:{rig.agent.port}"
+    said = {
+        path: await _refusal(rig, f"{base}/{path}") for path in ("attach/default/p/c", "exec/default/p/d", "exec/default/q/c")
+    }
+    assert said == {
+        "attach/default/p/c": "container c not found in pod p_default",
+        "exec/default/p/d": 'container not found ("d")',
+        "exec/default/q/c": "pod does not exist",
+    }
+
+
+async def _refusal(rig: Rig, url: str) -> str:
+    """What is said on the stream that there is nothing to talk to."""
+    query = {"stdout": "true", "command": "true"}
     async with (
         _session(rig, _api_server(rig)) as session,
         session.ws_connect(url, params=query, protocols=["v5.channel.k8s.io"]) as socket,
     ):
         frame = await socket.receive_bytes()
-    assert frame[0] == 3
-    gone = "Internal error occurred: unable to upgrade connection: container c not found in pod p_default"
-    assert (orjson.loads(frame[1:])["message"], orjson.loads(frame[1:])["code"]) == (gone, 500)
+    status: dict[str, Any] = orjson.loads(frame[1:])
+    assert (frame[0], status["code"], status["reason"]) == (3, 500, "InternalError")
+    message: str = status["message"]
+    return message.removeprefix("Internal error occurred: unable to upgrade connection: ")
 
 
 async def test_kubectl_says_what_went_wrong(rig: Rig) -> None:

@@ -16,45 +16,55 @@ from aiohttp import web
 
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
+from setpoint.node.pod_worker.track import Track
 from setpoint.node.runtime import ContainerError, ExecSpec, NotRunning, Session
 from setpoint.node.server.keys import AGENT
-from setpoint.node.server.lookup import container_of, flag, pod_of
+from setpoint.node.server.lookup import flag, pod_of
+from setpoint.node.worker import PodWorker
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _DRAIN = 0.5  # seconds without a word, after which what still holds an ended process's pipes open is its children, not output
 _LATE = 0.5  # seconds in which a container that ends silently was attached to too late
+_NO_POD = "unable to upgrade connection: pod does not exist"
 _CHANNELS = {"stdout": STDOUT, "stderr": STDERR}
 
 
 async def exec_(request: web.Request) -> web.StreamResponse:
-    worker = pod_of(request)
-    track = container_of(request, worker)
     spec = _spec(request)
     try:
-        if not track.running:
-            raise NotRunning(track.name)
+        worker, track = _running(request)
         session = await request.app[AGENT].runtime.exec(worker.uid, track.id, spec)
+    except web.HTTPNotFound:
+        return await _refuse(request, _NO_POD)
     except NotRunning:
-        return await _refuse(request, f'unable to upgrade connection: container not found ("{track.name}")')
+        name = request.match_info["container"]
+        return await _refuse(request, f'unable to upgrade connection: container not found ("{name}")')
     except ContainerError as error:
         return await _refuse(request, f"Internal error occurred: error executing command in container: {error.message}")
     return await _serve(request, session, spec)
 
 
 async def attach(request: web.Request) -> web.StreamResponse:
-    worker = pod_of(request)
-    track = container_of(request, worker)
-    spec = _spec(request)
-    meta = worker.core.pod.metadata
-    gone = f"unable to upgrade connection: container {track.name} not found in pod {meta.name}_{meta.namespace}"
+    spec, info = _spec(request), request.match_info
+    gone = f"unable to upgrade connection: container {info['container']} not found in pod {info['pod']}_{info['namespace']}"
     try:
-        if not track.running:
-            raise NotRunning(track.name)
+        worker, track = _running(request)
         session = await request.app[AGENT].runtime.attach(worker.uid, track.id, spec)
+    except web.HTTPNotFound:
+        return await _refuse(request, _NO_POD)
     except NotRunning:
         return await _refuse(request, gone)
     return await _serve(request, session, spec, late=gone)
+
+
+def _running(request: web.Request) -> tuple[PodWorker, Track]:
+    """The container that is meant; raises HTTPNotFound for the pod, NotRunning."""
+    worker = pod_of(request)
+    for track in worker.core.tracks:
+        if track.name == request.match_info["container"] and track.running:
+            return worker, track
+    raise NotRunning(request.match_info["container"])
 
 
 def _spec(request: web.Request) -> ExecSpec:
