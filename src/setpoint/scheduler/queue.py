@@ -111,7 +111,7 @@ _Entry = tuple[float, float, int, int, QueuedPod]
 
 
 class SchedulingQueue:
-    """See the module. `gate` is PreEnqueue, `sort_key` QueueSort, `interests` what each plugin waits for.
+    """See the module. `gate` is PreEnqueue, `sort_key` QueueSort, `events_to_register` what each plugin waits for.
 
     `awaits` tells of a refused pod whether any of its victims is still where it was.
     """

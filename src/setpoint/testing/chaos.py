@@ -42,7 +42,7 @@ class Declared:
 
 
 class Chaos:
-    """Acts on a cluster with the cluster's own generator. `strays` are pods that nobody owns any more and that may stay."""
+    """Acts on a cluster with the cluster's own generator of chance."""
 
     def __init__(self, cluster: VirtualCluster) -> None:
         self.cluster = cluster

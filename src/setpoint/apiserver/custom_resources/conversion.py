@@ -42,7 +42,7 @@ class _BadMetadata(Exception):
 
 
 class Answering(Protocol):
-    """What `Rounds` asks: a converter."""
+    """What `in_rounds` asks: a converter."""
 
     async def convert(self, objects: Sequence[Object], wanted: str) -> list[Object]: ...
 
