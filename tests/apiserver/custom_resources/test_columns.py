@@ -46,3 +46,9 @@ def test_columns_end_before_a_path_that_cannot_be_read(path: str) -> None:
 def test_odd_values(kind: str, value: Any, cell: str) -> None:
     table = columns.table_of([{"name": "X", "type": kind, "jsonPath": ".spec"}])
     assert table.cells({"metadata": {"name": "a"}, "spec": value}, 0.0) == ["a", cell]
+
+
+def test_a_scale_shows_its_replicas_and_its_age() -> None:
+    scale = {"metadata": {"name": "a", "creationTimestamp": "1970-01-01T00:00:00Z"}, "spec": {}, "status": {"replicas": 2}}
+    assert [column.name for column in columns.SCALE.columns] == ["Name", "Desired", "Available", "Age"]
+    assert columns.SCALE.cells(scale, 5.0) == ["a", None, 2, "5s"]

@@ -22,17 +22,25 @@ _NAME = Column("Name", "string", format="name", documents=f"{_META}.name")
 _AGE = Column("Age", "date", documents=f"{_META}.creationTimestamp")
 #: what Go's JSON writes by its number
 _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-_AGE_PATH = JsonPath(".metadata.creationTimestamp")
+_AGE_SHOWN = (_AGE, JsonPath(".metadata.creationTimestamp"))
 
 
 def table_of(columns: Sequence[Mapping[str, Any]] | None) -> Table:
     """The name and the definition's columns; where it has none, the age."""
-    shown = _shown(columns) if columns else [(_AGE, _AGE_PATH)]
+    return _table(_shown(columns) if columns else [_AGE_SHOWN])
 
+
+def _table(shown: Sequence[tuple[Column, JsonPath]]) -> Table:
     def cells(obj: Object, now: float) -> list[Any]:
         return [obj["metadata"].get("name", ""), *(_cell(column.type, path.find(obj), now) for column, path in shown)]
 
     return Table((_NAME, *(column for column, _ in shown)), cells)
+
+
+def _columns_of_scale() -> Table:
+    desired = {"name": "Desired", "type": "integer", "description": "Number of desired replicas", "jsonPath": ".spec.replicas"}
+    actual = {"name": "Available", "type": "integer", "description": "Number of actual replicas", "jsonPath": ".status.replicas"}
+    return _table([*_shown([desired, actual]), _AGE_SHOWN])
 
 
 def _shown(columns: Sequence[Mapping[str, Any]]) -> list[tuple[Column, JsonPath]]:
@@ -89,3 +97,7 @@ def _text(value: Any) -> str:
     if isinstance(value, (dict, list)):
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode().translate(_ESCAPED)
     return go_print(value)
+
+
+#: of the Scale of every custom kind
+SCALE = _columns_of_scale()

@@ -12,6 +12,7 @@ from setpoint.api.machinery.jsonpath import JsonPath
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
+from setpoint.apiserver.custom_resources import columns
 from setpoint.apiserver.generic_store import update as updating
 from setpoint.apiserver.generic_store.objects import api_version
 from setpoint.apiserver.generic_store.store import Outcome
@@ -106,7 +107,7 @@ class Scaling:
 
     def _answer(self, call: Call, obj: Object) -> Response:
         if call.form.kind == "Table":
-            return answers.value_answer(call, self.scale_of(obj))
+            return scales.as_table(call, self.scale_of(obj), columns.SCALE)
         return answers.made_answer(call, self.scale_of(obj), f"v1.{scales.KIND}")
 
     def _of_scale(self, error: StatusError) -> StatusError:

@@ -21,7 +21,7 @@ from setpoint.apiserver.handlers.update import check_identity, check_uid
 from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import WriteOptions, manager_of, write_options
 from setpoint.apiserver.request import Response
-from setpoint.registry.resource import ServedResource
+from setpoint.registry.resource import ServedResource, Table
 from setpoint.registry.strategy import Object, Strategy
 from setpoint.storage.protocol import Record
 
@@ -150,11 +150,17 @@ async def _write(call: Call, options: WriteOptions, make: Make) -> Response:
 def _answer(call: Call, scale: Object) -> Response:
     if call.form.kind != "Table":
         return answers.made_answer(call, scale, f"autoscaling.{KIND}")
-    from setpoint.apiserver import tables
     from setpoint.registry.tables import TABLES
 
+    return as_table(call, scale, TABLES["autoscaling", KIND])
+
+
+def as_table(call: Call, scale: Object, layout: Table) -> Response:
+    """A Scale in a Table of one row."""
+    from setpoint.apiserver import tables
+
     version = {"resourceVersion": scale["metadata"]["resourceVersion"]}
-    return answers.value_answer(call, tables.of_objects(call, TABLES["autoscaling", KIND], [scale], version))
+    return answers.value_answer(call, tables.of_objects(call, layout, [scale], version))
 
 
 def _object(record: Record) -> Object:
