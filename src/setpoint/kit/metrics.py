@@ -140,21 +140,34 @@ class _Collector:
     """What prometheus_client asks for the present values."""
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+        yield from map(_counter_family, _counters.values())
+        yield from map(_gauge_family, _gauges.values())
+        yield from map(_histogram_family, _histograms.values())
 
-        for counts in _counters.values():
-            numbers = CounterMetricFamily(counts.name, counts.text, labels=counts.label_names)
-            suffix = "" if _is_bare(counts.name) else "_total"
-            for values, count in counts.children.items():
-                numbers.add_sample(counts.name + suffix, dict(zip(counts.label_names, values, strict=True)), count.value)
-            yield numbers
-        for levels in _gauges.values():
-            heights = GaugeMetricFamily(levels.name, levels.text, labels=levels.label_names)
-            for values, level in levels.children.items():
-                heights.add_metric(values, level.now())
-            yield heights
-        for spreads in _histograms.values():
-            buckets = HistogramMetricFamily(spreads.name, spreads.text, labels=spreads.label_names)
-            for values, spread in spreads.children.items():
-                buckets.add_metric(values, spread.buckets(), spread.sum)
-            yield buckets
+
+def _counter_family(counter: Family[Counter]) -> Metric:
+    from prometheus_client.core import CounterMetricFamily
+
+    family = CounterMetricFamily(counter.name, counter.text, labels=counter.label_names)
+    suffix = "" if _is_bare(counter.name) else "_total"
+    for values, child in counter.children.items():
+        family.add_sample(counter.name + suffix, dict(zip(counter.label_names, values, strict=True)), child.value)
+    return family
+
+
+def _gauge_family(gauge: Family[Gauge]) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    family = GaugeMetricFamily(gauge.name, gauge.text, labels=gauge.label_names)
+    for values, child in gauge.children.items():
+        family.add_metric(values, child.now())
+    return family
+
+
+def _histogram_family(histogram: Family[Histogram]) -> Metric:
+    from prometheus_client.core import HistogramMetricFamily
+
+    family = HistogramMetricFamily(histogram.name, histogram.text, labels=histogram.label_names)
+    for values, child in histogram.children.items():
+        family.add_metric(values, child.buckets(), child.sum)
+    return family

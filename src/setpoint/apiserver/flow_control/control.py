@@ -74,7 +74,7 @@ class Flow:
             self.hand = sharding.deal(sharding.flow_hash(schema_.name, distinguisher), level.queuing.queues, level.queuing.hand)
         names = (level.name, schema_.name)
         self.dispatched = metering.DISPATCHED.labels(*names)
-        self.execution = level.spreads[schema_.name] = metering.EXECUTION.labels(*names)
+        self.execution = level.executions[schema_.name] = metering.EXECUTION.labels(*names)
         self.in_flight = metering.IN_FLIGHT.labels("readOnly" if verb in _READS else "mutating")
         self._clock = clock
         uids = {"X-Kubernetes-Pf-Flowschema-Uid": schema_.uid, "X-Kubernetes-Pf-Prioritylevel-Uid": level.uid}

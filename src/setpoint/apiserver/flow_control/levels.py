@@ -84,7 +84,7 @@ class Level:
         self.waiting = 0
         self.waiting_seats = 0
         self.demand = Demand(now)
-        self.spreads: dict[str, Histogram] = {}  # how long requests took, by schema
+        self.executions: dict[str, Histogram] = {}  # how long requests took, by schema
         self.spent = 0.0  # seat-seconds of wide requests beyond their first seat
         self.dropped = Dropped()
         self.target = 0.0
@@ -145,7 +145,7 @@ class Level:
 
     def period(self, now: float) -> tuple[int, float]:
         """What was asked for since the last time: the most, and the mean of long."""
-        spent = self.spent + sum(spread.sum for spread in self.spreads.values())
+        spent = self.spent + sum(execution.sum for execution in self.executions.values())
         return self.demand.close(now, spent, self.seats + self.waiting_seats)
 
     def done(self, width: int, now: float) -> None:

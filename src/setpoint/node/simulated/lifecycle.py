@@ -10,7 +10,7 @@ from setpoint.node.simulated.stages import Stages, Step, next_step
 
 
 class Lifecycle(Protocol):
-    """`next` is the step that a pod on `node` takes next, None where it stays as it is."""
+    """`next` is the step that a pod takes next, None where it stays as it is; `lost`: its containers died with the node."""
 
     def next(self, pod: core_v1.Pod, *, lost: bool) -> Step | None: ...
 

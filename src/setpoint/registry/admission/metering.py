@@ -54,11 +54,11 @@ class Phase:
     async def _pass(self, request: AdmissionRequest) -> None:
         at, start = "", perf_counter()
         try:
-            for name, act, spread in self._acts:
+            for name, act, histogram in self._acts:
                 at = name
                 await act(request)
                 now = perf_counter()
-                spread.observe(now - start)
+                histogram.observe(now - start)
                 start = now
         except Exception:
             self._plugin(at, "true").observe(perf_counter() - start)

@@ -23,7 +23,7 @@ _SECONDS = metrics.histogram("setpoint_storage_checkpoint_seconds", "How long ch
 
 
 class Checkpoints:
-    """`connect` opens the database once more, `in_turn` puts work to the writer's thread; `written` and `finish` run in that."""
+    """`connect` opens the database once more, `in_turn` puts work to the writer's thread; `written` runs in that."""
 
     def __init__(
         self,
