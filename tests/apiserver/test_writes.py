@@ -131,7 +131,7 @@ async def test_a_taken_name_beside_a_generate_name_may_be_tried_again(api: Any) 
 
 async def test_each_patch_has_its_type(api: Any, write: Writer) -> None:
     await api(f"POST {CONFIGMAPS}", config_map(finalizers=["x.io/a", "x.io/b"]))
-    for media in ("application/json", "application/apply-patch+cbor", "text/plain", ""):
+    for media in ("application/json", "application/apply-patch+cbor", "Application/merge-patch+json", "text/plain", ""):
         assert (await write.patch(f"{CONFIGMAPS}/m", {}, media, code=415))["reason"] == "UnsupportedMediaType"
     removal = {"metadata": {"$deleteFromPrimitiveList/finalizers": ["x.io/a"]}}
     assert (await write.patch(f"{CONFIGMAPS}/m", removal, STRATEGIC))["metadata"]["finalizers"] == ["x.io/b"]

@@ -70,8 +70,8 @@ async def handle(call: Call) -> Response:
 
 
 def patch_type(call: Call) -> str:
-    """The Content-Type, which must be one that this resource takes. Raises 415."""
-    media = call.request.header("content-type").partition(";")[0].strip().lower()
+    """The Content-Type, letter for letter, which must be one that this resource takes. Raises 415."""
+    media = call.request.header("content-type").partition(";")[0].strip()
     if not call.resource.custom:
         if media not in _BUILT_IN:
             raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
