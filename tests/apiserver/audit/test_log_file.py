@@ -19,7 +19,7 @@ async def test_lines_are_written_in_order_into_a_private_file(tmp_path: Path) ->
     sink = LogFile(str(path), Rotation())
     sink.open()
     for number in range(2000):
-        sink.put(b"%d\n" % number)
+        sink.put([b"%d\n" % number])
     await sink.close()
     assert path.read_bytes().split() == [b"%d" % number for number in range(2000)]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -31,7 +31,7 @@ async def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -
     path.chmod(0o644)
     sink = LogFile(str(path), Rotation())
     sink.open()
-    sink.put(b"after\n")
+    sink.put([b"after\n"])
     await sink.close()
     assert path.read_text() == "before\nafter\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -43,7 +43,7 @@ async def test_files_are_rotated_and_the_oldest_go(tmp_path: Path) -> None:
     sink.open()
     for _ in range(6):
         for _ in range(6):
-            sink.put(b"x" * 150_000 + b"\n")
+            sink.put([b"x" * 150_000 + b"\n"])
         await sink.close()
         sink.open()
     await sink.close()
@@ -61,7 +61,7 @@ async def test_old_files_go_by_age(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 1024 * 1024)
     sink = LogFile(str(path), Rotation(megabytes=1, days=3))
     sink.open()
-    sink.put(b"new\n")
+    sink.put([b"new\n"])
     await sink.close()
     assert not old.exists()
     assert path.read_text() == "new\n"
@@ -71,7 +71,7 @@ async def test_a_full_buffer_drops_new_lines_and_counts_them(tmp_path: Path, mon
     sink = LogFile(str(tmp_path / "audit.log"), Rotation())
     monkeypatch.setattr(log_file, "CAPACITY", 10)
     for number in range(15):  # nobody writes yet
-        sink.put(b"%d\n" % number)
+        sink.put([b"%d\n" % number])
     assert sink.dropped == 5
     sink.open()
     await sink.close()
@@ -82,6 +82,6 @@ async def test_a_full_buffer_drops_new_lines_and_counts_them(tmp_path: Path, mon
 async def test_a_disk_that_is_full_stops_nobody() -> None:
     sink = LogFile("/dev/full", Rotation())
     sink.open()
-    sink.put(b"lost\n")
+    sink.put([b"lost\n"])
     await sink.close()
     assert sink._written == 1

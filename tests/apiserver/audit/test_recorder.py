@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import orjson
@@ -49,8 +49,8 @@ class Rig:
         self._lines: list[bytes] = []
         self._recorder: Recorder | None = None
 
-    def put(self, data: bytes, lines: int) -> None:
-        found = data.splitlines(keepends=True)
+    def put(self, pieces: Sequence[bytes], lines: int) -> None:
+        found = b"".join(pieces).splitlines(keepends=True)
         assert len(found) == lines
         self._lines += found
 

@@ -88,17 +88,18 @@ class LogFile:
             os.close(self._file)
             self._file = -1
 
-    def put(self, data: bytes, lines: int = 1) -> None:
-        """Take some lines (each with its end); drop them if there is no room. Never waits."""
+    def put(self, pieces: Sequence[bytes], lines: int = 1) -> None:
+        """Take some lines (each with its end), in pieces; drop them if there is no room. Never waits."""
         _EVENTS.inc(lines)
         if self._sent + lines - self._written > CAPACITY or self._sent_bytes - self._written_bytes > MOST_BYTES:
             self._drop(lines)
             return
+        size = sum(map(len, pieces))
         self._sent += lines
-        self._sent_bytes += len(data)
-        self._gathered.append(data)
+        self._sent_bytes += size
+        self._gathered += pieces
         self._gathered_lines += lines
-        self._gathered_bytes += len(data)
+        self._gathered_bytes += size
         if self._gathered_bytes >= _BATCH:
             self._hand_over()
         elif not self._is_due:

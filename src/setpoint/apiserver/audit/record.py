@@ -1,4 +1,4 @@
-"""One request's events as lines of JSON.
+"""One request's events as lines of JSON, each in pieces: most of them are shared by many requests, and never copied here.
 
 What does not change from one stage to the next is encoded once; nothing is until the first of them is asked for.
 Source: apiserver `audit/request.go`, `endpoints/filters/audit.go`.
@@ -22,9 +22,15 @@ from setpoint.kit.clock import rfc3339_micro
 
 #: how a line begins, by its level and stage
 _HEADS = tuple(
-    {stage: f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","stage":"{stage}",'.encode() for stage in STAGES}
+    {
+        stage: f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","stage":"{stage}","auditID":'.encode()
+        for stage in STAGES
+    }
     for level in LEVELS
 )
+_RECEIVED_AT, _RECEIVED_END = b'"requestReceivedTimestamp":"', b'",'
+_AT, _END = b'"stageTimestamp":"', b'"}\n'
+_TOLD, _TOLD_END = b'","annotations":', b"}\n"
 #: subresources that are passed on, or go on for long
 LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 _DELETES = ("delete", "deletecollection")
@@ -34,6 +40,7 @@ _REFERENCED = ("namespace", "name", "uid", "resourceVersion")
 _DECISION, _REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
 
 Object = Mapping[str, Any]
+Pieces = tuple[bytes, ...]
 Decode = Callable[[Request, RequestInfo], Any]
 
 
@@ -62,32 +69,31 @@ class Record:
         #: what is known once there is an answer, with a comma behind it
         self.answer = b""
         self._info = info
-        self._shared = b""  # what all lines have in common
-        self._later = b""  # what an impersonation adds
+        self._shared: Pieces = ()  # what all lines have in common
+        self._later: Pieces = ()  # what an impersonation adds
         self._named: dict[str, str] | None = None  # what the body adds to the reference
 
     # --- lines ---
 
-    def first_line(self) -> bytes:
+    def first_line(self) -> Pieces:
         """The line of the first stage."""
-        if not self._shared:
-            self._shared = self._encode(None)
-        return b'%b%b"stageTimestamp":"%b"}\n' % (_HEADS[self.verdict.level][RECEIVED], self._shared, self._received)
+        return (_HEADS[self.verdict.level][RECEIVED], *(self._shared or self._share()), _AT, self._received, _END)
 
-    def line(self, stage: str, at: float) -> bytes:
+    def line(self, stage: str, at: float) -> Pieces:
         """The line of a later stage."""
-        shared = self._encode(self._named) if self._named else self._shared or self._encode(None)
+        shared = self._shared or self._share()
+        if self._named:
+            shared = (shared[0], asked(self.request, self._info, self._named), *shared[2:])
         told = self.request.annotations
-        last = b',"annotations":%b' % encoded(told) if told else b""
-        begun = b"%b%b%b%b" % (_HEADS[self.verdict.level][stage], shared, self._later, self.answer)
-        return b'%b"stageTimestamp":"%b"%b}\n' % (begun, stamp(at), last)
+        end = (_TOLD, encoded(told), _TOLD_END) if told else (_END,)
+        return (_HEADS[self.verdict.level][stage], *shared, *self._later, self.answer, _AT, stamp(at), *end)
 
-    def _encode(self, named: Mapping[str, str] | None) -> bytes:
-        """What lines have in common, with a comma behind it; `named` is what the body says of the object."""
+    def _share(self) -> Pieces:
+        """What lines have in common, with a comma behind it."""
         request = self.request
-        what = asked(request, self._info, named)
-        who = asking(request, self.user)
-        return b'"auditID":%b,%b"requestReceivedTimestamp":"%b",%b' % (encoded(self.identity), what, self._received, who)
+        what, who = asked(request, self._info, None), asking(request, self.user)
+        self._shared = (encoded(self.identity), what, _RECEIVED_AT, self._received, _RECEIVED_END, who)
+        return self._shared
 
     # --- what becomes known ---
 
@@ -114,10 +120,10 @@ class Record:
         self.answer = b"%b," % encoded(answer)[1:-1]
 
     def _impersonates(self, impersonated: Any) -> None:
-        self._later = b'"impersonatedUser":%b,' % user_json(impersonated.user)
+        self._later = (b'"impersonatedUser":%b,' % user_json(impersonated.user),)
         if impersonated.constraint:
             found = {"impersonationConstraint": impersonated.constraint}
-            self._later += b'"authenticationMetadata":%b,' % encoded(found)
+            self._later += (b'"authenticationMetadata":%b,' % encoded(found),)
 
     def _was_read(self, response: Response) -> bool:
         """Whether the handler came to read the body."""

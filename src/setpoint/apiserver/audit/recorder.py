@@ -6,7 +6,7 @@ Source: apiserver `endpoints/filters/audit.go`, `authn_audit.go`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from setpoint.apiserver.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Policy
@@ -26,8 +26,8 @@ _CLOSED_EARLY = {_STATUS: {"metadata": {}, "status": "Success", "message": "Conn
 class Sink(Protocol):
     """Where events go."""
 
-    def put(self, data: bytes, lines: int) -> None:
-        """Take so many events, each a line; never waits."""
+    def put(self, pieces: Sequence[bytes], lines: int) -> None:
+        """Take so many events, each a line, in pieces; never waits."""
 
 
 class Recorder:
@@ -111,7 +111,7 @@ class Recorder:
         """Tell the sink of the requests under way."""
         untold, self._untold = self._untold, {}
         if untold:
-            self._sink.put(b"".join([record.first_line() for record in untold]), len(untold))
+            self._sink.put([piece for record in untold for piece in record.first_line()], len(untold))
 
 
 class _Followed:

@@ -56,7 +56,9 @@ def _who(user: UserInfo | None, addresses: Sequence[str], agent: str) -> bytes:
 
 
 def asked(request: Request, info: RequestInfo, named: Mapping[str, str] | None) -> bytes:
-    """An event's `requestURI`, `verb` and `objectRef`, with a comma behind each; `named` is what the body says of the object."""
+    """An event's `requestURI`, `verb` and `objectRef`, with a comma before each and behind them; `named` is what the body says of
+    the object.
+    """
     if named or not request.target or len(request.target) > _REMEMBERED:
         return _what(request, info, named)
     key = info.verb, request.target
@@ -77,7 +79,7 @@ def _what(request: Request, info: RequestInfo, named: Mapping[str, str] | None) 
     if info.is_resource:
         path = _reference(info)
         found["objectRef"] = {**named, **path} if named else path
-    return b"%b," % encoded(found)[1:-1]
+    return b",%b," % encoded(found)[1:-1]
 
 
 def _reference(info: RequestInfo) -> dict[str, str]:
