@@ -240,6 +240,18 @@ def test_what_has_ended_for_good_stays_ended(policy: str, container: Json, code:
     assert complaints(PodStatusStrategy(), new, old) == (wanted if refused else [])
 
 
+def test_without_a_policy_the_rules_of_an_init_container_are_not_looked_at() -> None:
+    lack = "must specify restartPolicy when restart rules are used"
+    wrong = {"restartPolicyRules": [{"action": "Explode", "exitCodes": {"operator": "In"}}]}
+    assert said({"initContainers": [{"name": "i", "image": "i:1", **wrong}]}) == [
+        f"spec.initContainers[0].restartPolicy: Required value: {lack}"
+    ]
+    assert [complaint.partition(":")[0] for complaint in said(**wrong)] == [
+        "spec.containers[0].restartPolicy",
+        "spec.containers[0].restartPolicyRules[0].action",
+    ]
+
+
 def test_a_claim_for_extended_resources_fits_the_containers() -> None:
     old = created(STRATEGY, pod())
     name = old["spec"]["containers"][0]["name"]

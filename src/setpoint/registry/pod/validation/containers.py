@@ -73,7 +73,7 @@ def validate_init_containers(path: str, containers: Sequence[Container], others:
     for i, container in enumerate(containers):
         here, name = f"{path}[{i}]", container.get("name", "")
         errors += _common(here, container, scope)
-        errors += _restart_rules(here, container)
+        errors += _init_restart_rules(here, container)
         if name in names:
             errors.append(duplicate(f"{here}.name", name))
         elif name:
@@ -183,6 +183,12 @@ def _resize_policy(path: str, policies: Sequence[Mapping[str, Any]], restart_pol
         if restart_policy == "Never" and policy != "NotRequired":
             errors.append(invalid(path, policy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
     return errors
+
+
+def _init_restart_rules(path: str, container: Container) -> Errors:
+    """Of an init container's rules without a policy, only its lack is told."""
+    errors = _restart_rules(path, container)
+    return errors[:1] if container.get("restartPolicy") is None else errors
 
 
 def _restart_rules(path: str, container: Container) -> Errors:
