@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from setpoint.apiserver.authentication import Anonymous, Authentication, TokenAuthenticator
 from setpoint.apiserver.authentication.bootstrap_tokens import BootstrapTokens
 from setpoint.apiserver.authentication.front_proxy import FrontProxy
-from setpoint.apiserver.authentication.service_accounts import ISSUER, Objects, ServiceAccountTokens
+from setpoint.apiserver.authentication.service_accounts import ISSUER, ServiceAccountTokens
 from setpoint.apiserver.authentication.static_tokens import StaticTokens
 from setpoint.app.certificates import PROXY_NAME
 from setpoint.app.options import Options, StartError
 from setpoint.kit.clock import Clock
+from setpoint.registry.admission.reader import Getter
 
 if TYPE_CHECKING:
     from setpoint.apiserver.authentication.configuration import Configuration
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 Ends = list[Callable[[], Awaitable[None]]]
 
 
-def authentication(options: Options, tokens: ServiceAccountTokens, objects: Objects, clock: Clock) -> tuple[Authentication, Ends]:
+def authentication(options: Options, tokens: ServiceAccountTokens, objects: Getter, clock: Clock) -> tuple[Authentication, Ends]:
     """Everything that proves an identity, and what ends its connections; raises StartError for files that cannot be used."""
     ends: Ends = []
     known: list[TokenAuthenticator] = [tokens, BootstrapTokens(objects, clock)]

@@ -34,7 +34,7 @@ from setpoint.app import (
     flow_control_objects,
     kubeconfig,
 )
-from setpoint.app.assembly import Objects, make_pipeline
+from setpoint.app.assembly import make_pipeline
 from setpoint.app.certificates import PROXY_NAME, Certificates
 from setpoint.app.data_dir import DataDir
 from setpoint.app.legacy_token_tracking import LegacyTokenTracking
@@ -43,6 +43,7 @@ from setpoint.client.client import Client
 from setpoint.client.transports.in_process import InProcessTransport
 from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
+from setpoint.registry.admission.reader import StoreReader
 from setpoint.registry.service.allocation import ServiceAllocator
 from setpoint.storage.encryption.values import Values
 from setpoint.storage.protocol import Store, StoreError
@@ -67,7 +68,7 @@ class ApiServer:
         self._clock = clock
         self._sealed = encryption.values(options.encryption)
         self._store = make_store(options, self.data, clock, self._sealed)
-        self._objects = Objects(self._store)
+        self._objects = StoreReader(self._store)
         self._tokens = ServiceAccountTokens(SigningKey(self.data.pki), self._objects, clock)
         self._legacy_tokens = LegacyTokenTracking(clock)
         self._tokens.legacy_used = self._legacy_tokens.used
@@ -219,7 +220,7 @@ class ApiServer:
         return await TokenReviews(self._authentication, self._tokens.issuer).handle(call)
 
     async def _node(self, name: str) -> Mapping[str, Any] | None:
-        return await self._objects.find("nodes", "", name)
+        return await self._objects.get("nodes", "", name)
 
     async def _listen(self, context: Any) -> int:
         """Listen on the wanted port; where any will do, on the last one, so that clients find a restarted server again."""

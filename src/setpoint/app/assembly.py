@@ -45,12 +45,6 @@ from setpoint.storage.protocol import Diagnosed, Store
 Fetch = Callable[[Mapping[str, Any]], Awaitable[bytes]]
 
 
-class Objects(StoreReader):
-    """Current objects for whoever looks one up besides admission: the token authenticator, the kubelet proxy."""
-
-    find = StoreReader.get
-
-
 def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
     store: Store,
     clock: Clock,
@@ -97,7 +91,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         schemas=trees.load(minor) if minor == minors.DEFAULT else trees.Stored(minor),
         admission=admission,
         authorizer=authorization.authorizer,
-        issuer=TokenRequests(tokens, Objects(store), clock) if tokens is not None else None,
+        issuer=TokenRequests(tokens, reader, clock) if tokens is not None else None,
         minor=minor,
     )
     if isinstance(store, Diagnosed):

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
 
 from setpoint.app.options import Options, StartError
 from setpoint.kit.clock import Clock
+from setpoint.registry.admission.reader import Getter
 from setpoint.storage.encryption.values import Values
 from setpoint.storage.protocol import Store
 
 _ROOT_CA = ("configmaps", "kube-system", "kube-root-ca.crt")
-
-
-class Getter(Protocol):
-    """Looks up a stored object."""
-
-    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None: ...
 
 
 def store(options: Options, clock: Clock, values: Values) -> Store:
@@ -53,7 +46,7 @@ async def check_authority(objects: Getter, pem: str, pki: Path) -> None:
 
     Raises StartError. The CA that a cluster knows is in the ConfigMap that every namespace has.
     """
-    known = await objects.find(*_ROOT_CA)
+    known = await objects.get(*_ROOT_CA)
     held = ((known or {}).get("data") or {}).get("ca.crt")
     if held is not None and _digest(held) != _digest(pem):
         raise StartError(

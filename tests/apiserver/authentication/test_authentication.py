@@ -27,7 +27,7 @@ class Objects:
     def __init__(self) -> None:
         self.held: dict[tuple[str, str, str], dict[str, Any]] = {}
 
-    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+    async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         return self.held.get((group_resource, namespace, name))
 
 

@@ -16,7 +16,7 @@ class Objects:
     def __init__(self) -> None:
         self.secret: dict[str, Any] | None = None
 
-    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+    async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         return self.secret if (group_resource, namespace, name) == ("secrets", "kube-system", "bootstrap-token-abcdef") else None
 
 

@@ -23,7 +23,7 @@ ACCOUNT = {"metadata": {"name": "builder", "namespace": "ns1", "uid": "u-1"}}
 
 
 class Nobody:
-    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+    async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         return ACCOUNT if group_resource == "serviceaccounts" else None
 
 

@@ -20,7 +20,7 @@ OTHERS = {"metadata": {"name": "q", "uid": "u-3"}, "spec": {"serviceAccountName"
 
 
 class Objects:
-    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+    async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         return {("pods", "ns", "p"): POD, ("pods", "ns", "q"): OTHERS}.get((group_resource, namespace, name))
 
 

@@ -9,9 +9,9 @@ import hmac
 
 from setpoint.api.machinery.bootstrap_tokens import AUTHENTICATION, NAMESPACE, PREFIX, TOKEN, TYPE, expired, groups_of, plain
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.authentication.service_accounts import Objects
 from setpoint.kit import logs
 from setpoint.kit.clock import Clock
+from setpoint.registry.admission.reader import Getter
 
 log = logs.get_logger("apiserver.authentication")
 
@@ -19,7 +19,7 @@ log = logs.get_logger("apiserver.authentication")
 class BootstrapTokens:
     """Knows the tokens that Secrets of kube-system hold."""
 
-    def __init__(self, objects: Objects, clock: Clock) -> None:
+    def __init__(self, objects: Getter, clock: Clock) -> None:
         self._objects = objects
         self._clock = clock
 
@@ -29,7 +29,7 @@ class BootstrapTokens:
         if match is None:
             return None
         token_id, given = match.groups()
-        secret = await self._objects.find("secrets", NAMESPACE, f"{PREFIX}{token_id}")
+        secret = await self._objects.get("secrets", NAMESPACE, f"{PREFIX}{token_id}")
         if secret is None or secret["metadata"].get("deletionTimestamp") or secret.get("type") != TYPE:
             return None
         data = plain(secret.get("data") or {})

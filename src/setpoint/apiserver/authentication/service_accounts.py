@@ -13,7 +13,7 @@ import uuid
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 from msgspec import Struct
@@ -23,6 +23,7 @@ from setpoint.apiserver.authentication import legacy_tokens
 from setpoint.apiserver.authentication.rejected import Rejected
 from setpoint.apiserver.authentication.signing_key import SigningKey
 from setpoint.kit.clock import Clock, parse_rfc3339
+from setpoint.registry.admission.reader import Getter
 
 ISSUER = "https://kubernetes.default.svc"
 _DELETION_LEEWAY = 60.0  # seconds that a token outlives the deletionTimestamp of what it is bound to
@@ -30,13 +31,6 @@ _SKEW = 60.0  # seconds by which clocks may differ, as go-jose's DefaultLeeway
 _INVALIDATED = "service account token has been invalidated"
 _FORGED = "go-jose/go-jose: error in cryptographic primitive"
 _EXTRA = "authentication.kubernetes.io/"
-
-
-class Objects(Protocol):
-    """What tokens are checked against: the current objects."""
-
-    async def find(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
-        """The object, None if there is none."""
 
 
 class Bound(Struct, frozen=True):
@@ -62,7 +56,7 @@ class Verified(Struct, frozen=True):
 class ServiceAccountTokens:
     """Issues and accepts tokens signed with the cluster's key."""
 
-    def __init__(self, key: SigningKey, objects: Objects, clock: Clock, *, issuer: str = ISSUER) -> None:
+    def __init__(self, key: SigningKey, objects: Getter, clock: Clock, *, issuer: str = ISSUER) -> None:
         self.issuer = issuer
         self.key = key
         self._objects = objects
@@ -167,7 +161,7 @@ class ServiceAccountTokens:
             raise Rejected("service account token is issued in the future")
 
     async def _check_alive(self, resource: str, namespace: str, name: str, uid: str) -> None:
-        found = await self._objects.find(resource, namespace, name)
+        found = await self._objects.get(resource, namespace, name)
         account = resource == "serviceaccounts"
         if found is None:
             raise Rejected(f'serviceaccounts "{name}" not found' if account else _INVALIDATED)
@@ -183,7 +177,7 @@ class ServiceAccountTokens:
     async def _check_legacy(self, token: str, verified: Verified) -> None:
         """A token of a Secret is good as long as the Secret holds it and the account is there."""
         (_, namespace, account, uid), (_, _, secret, _) = verified.bound
-        held = await self._objects.find("secrets", namespace, secret)
+        held = await self._objects.get("secrets", namespace, secret)
         if held is None or held["metadata"].get("deletionTimestamp"):
             raise Rejected(_INVALIDATED)
         if not legacy_tokens.holds(held, token):

@@ -7,8 +7,9 @@ from typing import Any
 
 from setpoint.api.machinery.status import FieldError, bad_request, conflict, invalid, invalid_object, not_found
 from setpoint.api.machinery.store_names import check_name
-from setpoint.apiserver.authentication.service_accounts import Bound, Objects, ServiceAccountTokens
+from setpoint.apiserver.authentication.service_accounts import Bound, ServiceAccountTokens
 from setpoint.kit.clock import Clock, rfc3339
+from setpoint.registry.admission.reader import Getter
 
 GROUP, KIND = "authentication.k8s.io", "TokenRequest"
 _DEFAULT_SECONDS = 3600
@@ -22,7 +23,7 @@ _BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 class TokenRequests:
     """Answers TokenRequests for service accounts; raises StatusError for what may not be asked."""
 
-    def __init__(self, tokens: ServiceAccountTokens, objects: Objects, clock: Clock) -> None:
+    def __init__(self, tokens: ServiceAccountTokens, objects: Getter, clock: Clock) -> None:
         self._tokens = tokens
         self._objects = objects
         self._clock = clock
@@ -79,7 +80,7 @@ class TokenRequests:
         if kind not in _BINDABLE or group:
             raise bad_request(f"cannot bind token to object of type {group}/{short}, Kind={kind}")
         check_name(name)
-        found = await self._objects.find(_BINDABLE[kind], "" if kind == "Node" else owner["namespace"], name)
+        found = await self._objects.get(_BINDABLE[kind], "" if kind == "Node" else owner["namespace"], name)
         if found is None:
             raise not_found("", _BINDABLE[kind], name)
         if kind == "Pod" and found["spec"].get("serviceAccountName") != owner["name"]:
@@ -92,7 +93,7 @@ class TokenRequests:
         bound = [Bound(kind, name, uid)]
         node = found.get("spec", {}).get("nodeName", "") if kind == "Pod" else ""
         if node:  # told even where the node is not there (any more)
-            held = await self._objects.find("nodes", "", node)
+            held = await self._objects.get("nodes", "", node)
             bound.append(Bound("Node", node, held["metadata"]["uid"] if held is not None else ""))
         return bound
 

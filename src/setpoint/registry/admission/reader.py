@@ -1,4 +1,4 @@
-"""What admission may look at: other objects as they are now."""
+"""Other objects as they are now: what admission may look at, and whoever checks tokens or looks for a pod's node."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ _REMEMBERED = 1024
 _LISTS, _FEW = 512, 8  # lists that are kept, and how many objects one may have
 
 
-class Reader(Protocol):
-    """Current objects as plain JSON; they are shared and must not be changed."""
+class Getter(Protocol):
+    """One current object as plain JSON, None if there is none; it is shared and must not be changed."""
 
     async def get(self, group_resource: str, namespace: str, name: str) -> Mapping[str, Any] | None: ...
+
+
+class Reader(Getter, Protocol):
+    """Current objects, one or many."""
+
     async def list(self, group_resource: str, namespace: str = "") -> Sequence[Mapping[str, Any]]: ...
 
 
