@@ -117,7 +117,7 @@ def test_a_missing_claim_keeps_the_pod_out_and_a_missing_class_refuses_it(device
         ([request("r", f"device.attributes['{DRIVER}'].size > 1")], ["b"]),
         ([request("r", f"device.capacity['{DRIVER}'].memory.isGreaterThan(quantity('1Gi'))")], ["c"]),
         ([request("r", "'size' in device.attributes['other.example.com']")], None),
-        ([request(allocationMode="All")], ["a", "b", "c"]),
+        ([request(allocationMode="All", tolerations=[{"key": "broken", "operator": "Exists"}])], ["a", "b", "c", "t"]),
         (
             [request("r", f"device.attributes['{DRIVER}'].size < 3"), request("s", f"device.attributes['{DRIVER}'].size < 2")],
             ["b", "a"],
@@ -161,17 +161,29 @@ def test_constraints(devices: Rig, constraint: dict[str, Any], expected: list[st
     assert given(devices) == [expected]
 
 
-def test_only_the_newest_generation_of_a_pool_counts_and_only_a_whole_one_where_all_are_asked_for(devices: Rig) -> None:
+def test_only_the_newest_generation_of_a_pool_counts_and_only_a_whole_one(devices: Rig) -> None:
     published(devices, "n1", device("old"))
     published(devices, "n1", device("new"), generation=2, count=2)
-    claim(devices, "x", request(count=2))
-    assert reason(devices).startswith("2 cannot allocate all claims.")
     claim(devices, "x", request())
-    assert given(devices) == [["new"]]
+    assert reason(devices).startswith("2 cannot allocate all claims.")
     claim(devices, "y", request(allocationMode="All"))
     message = "claim d/y, request r: asks for all devices, but resource pool d.example.com/n1 is currently being updated"
     with pytest.raises(CycleError, match=re.escape(message)):
         devices.no_fit(user("y"))
+    published(devices, "n1", device("new"), generation=2)
+    assert given(devices) == [["new"]]
+
+
+def test_all_devices_are_all_even_those_that_cannot_be_had(devices: Rig) -> None:
+    published(devices, "n1", device("a", numa=1), device("b", numa=2), device("t", taint="broken"))
+    claim(devices, "x", request(allocationMode="All"))
+    assert reason(devices).startswith("2 cannot allocate all claims.")
+    here = f"'numa' in device.attributes['{DRIVER}']"
+    same = [{"requests": ["r"], "matchAttribute": f"{DRIVER}/numa"}]
+    claim(devices, "x", request("r", here, allocationMode="All"), constraints=same)
+    message = f"claim d/x, request r: cannot add device {DRIVER}/n1/b because a claim constraint would not be satisfied"
+    with pytest.raises(CycleError, match=re.escape(message)):
+        devices.no_fit(user())
 
 
 def test_parts_of_a_device_share_its_counters(devices: Rig) -> None:

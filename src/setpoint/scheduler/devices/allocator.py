@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from setpoint.api.types.resource_v1 import (
+    Device,
     DeviceClass,
     DeviceConstraint,
     DeviceRequest,
@@ -145,8 +146,13 @@ class Allocator:
                 raise NodeFails("timed out trying to allocate devices")
             given = Given(wish, offer, share_of(offer.device, wish.capacity) if offer.is_shared else None)
             gives = [*before, given]
-            fits = len(gives) <= MOST_DEVICES and self._is_free(claim, given)
-            if not fits or not all(_holds(each, gives) for each in claim.spec.devices.constraints):
+            if len(gives) > MOST_DEVICES or not self._is_free(claim, given) or _is_tainted(offer.device, wish):
+                continue
+            if not all(_holds(each, gives) for each in claim.spec.devices.constraints):
+                if not wish.count:
+                    where, name = "/".join(offer.key), wish.name.rpartition("/")[2]
+                    why = f"cannot add device {where} because a claim constraint would not be satisfied"
+                    raise AllocationError(f"claim {claim.metadata.namespace}/{claim.metadata.name}, request {name}: {why}")
                 continue
             holders: list[Any] = self._holders(offer)
             holders.append(claim.metadata.uid if given.share is None else given.share)
@@ -177,7 +183,7 @@ class Allocator:
 
     def _offers(self, claim: ResourceClaim, wish: Wish) -> Iterator[Offer]:
         for pool in self._pools:
-            if not pool.valid:
+            if not pool.valid or not pool.complete:
                 continue
             for offer in pool.offers:
                 key = (claim.metadata.uid, wish.name, offer.key)
@@ -190,8 +196,6 @@ class Allocator:
 
 def _suits(claim: ResourceClaim, wish: Wish, offer: Offer) -> bool:
     device = offer.device
-    if any(not _tolerated(taint, wish.tolerations) for taint in device.taints if taint.effect in ("NoSchedule", "NoExecute")):
-        return False
     if share_of(device, wish.capacity) is None:
         return False
     meta = claim.metadata
@@ -207,6 +211,11 @@ def _suits(claim: ResourceClaim, wish: Wish, offer: Offer) -> bool:
             except SelectorError as error:
                 raise AllocationError(f"{source}: selector #{index}: {error}") from error
     return True
+
+
+def _is_tainted(device: Device, wish: Wish) -> bool:
+    kept = [taint for taint in device.taints if taint.effect in ("NoSchedule", "NoExecute")]
+    return any(not _tolerated(taint, wish.tolerations) for taint in kept)
 
 
 def _tolerated(taint: DeviceTaint, tolerations: Sequence[DeviceToleration]) -> bool:
