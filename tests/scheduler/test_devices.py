@@ -186,6 +186,13 @@ def test_all_devices_are_all_even_those_that_cannot_be_had(devices: Rig) -> None
         devices.no_fit(user())
 
 
+def test_devices_that_need_not_be_made_ready_come_first(devices: Rig) -> None:
+    published(devices, "n1", {**device("slow"), "bindingConditions": ["Ready"]}, pool="a")
+    published(devices, "other", device("quick"), pool="b", nodeName="n1")
+    claim(devices, "x", request(count=2))
+    assert given(devices) == [["quick", "slow"]]
+
+
 def test_parts_of_a_device_share_its_counters(devices: Rig) -> None:
     def part(name: str, memory: str) -> dict[str, Any]:
         return {**device(name), "consumesCounters": [{"counterSet": "whole", "counters": {"memory": {"value": memory}}}]}

@@ -44,6 +44,10 @@ class Pool(Struct, frozen=True):
     counters: Mapping[CounterName, int] = {}
     consuming: Mapping[DeviceKey, Mapping[CounterName, int]] = {}
 
+    @property
+    def has_conditions(self) -> bool:
+        return any(offer.device.binding_conditions for offer in self.offers)
+
     def has_left(self, key: DeviceKey, others: Iterable[DeviceKey]) -> bool:
         """Whether the shared counters suffice for one more device besides `others` (KEP-4815)."""
         needed = dict(self.consuming[key])
@@ -71,10 +75,10 @@ class Published:
             (self._local.setdefault(owner, []) if owner else self._others).append(current)
 
     def pools_for(self, node: Node) -> list[Pool]:
-        """What the node can use; sorted by driver and name."""
+        """What the node can use, sorted by driver and name; pools with devices that are to be made ready first come last."""
         candidates = [*self._local.get(node.metadata.name, ()), *self._others]
         pools = [pool for pool in (_pool(current, node) for current in candidates) if pool.offers]
-        return sorted(pools, key=lambda pool: (pool.driver, pool.name))
+        return sorted(pools, key=lambda pool: (pool.has_conditions, pool.driver, pool.name))
 
 
 def _pool(current: Sequence[ResourceSlice], node: Node) -> Pool:
