@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from setpoint.api.machinery.schema import trees
 from setpoint.api.machinery.user import ADMIN
 from setpoint.apiserver.pipeline import Pipeline
 from setpoint.apiserver.request import Request
@@ -27,7 +28,7 @@ async def test_whatever_yaml_says_fits_into_a_line(body: str, tmp_path: Path) ->
     clock = VirtualClock()
     store = memory_store(clock)
     await store.open()
-    pipeline = Pipeline(RESOURCES, store, clock)
+    pipeline = Pipeline(RESOURCES, store, clock, schemas=trees.load())
     log = tmp_path / "audit.log"
     pipeline.audit, file = auditing.begin(Audit(str(tmp_path / "policy.yaml"), str(log)), pipeline, clock)
     headers = {"content-type": "application/apply-patch+yaml"}
