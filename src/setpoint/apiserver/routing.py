@@ -219,18 +219,17 @@ class Router:
         if served is None or info.verb == _PROXY:
             raise Unknown if info.group in self._custom else not_served()
         if served.resource.custom:
-            _check_custom(served.resource, info)
+            return _custom(served, info)
         self._check_scope(served.resource, info)
         if info.subresource:
             return self._subresource(request, served, info)
         if info.name and not _OBJECT.intersection(served.resource.verbs):
             raise not_served()
         if not info.name and request.method in ("PUT", "PATCH"):
-            raise bad_request("name must be provided") if served.resource.custom else method_not_allowed()
+            raise method_not_allowed()
         if info.rest or info.verb not in served.resource.verbs or request.method == "HEAD":
             raise method_not_allowed()
-        other_than_get = info.old_watch and request.method != "GET"
-        if ((info.verb == "create" and info.name) or other_than_get) and not served.resource.custom:
+        if (info.verb == "create" and info.name) or (info.old_watch and request.method != "GET"):
             raise method_not_allowed()
         if served.resource.namespaced and not info.namespace and info.verb in _NEED_NAMESPACE:
             raise method_not_allowed()
@@ -247,12 +246,8 @@ class Router:
     @staticmethod
     def _subresource(request: Request, served: Served, info: RequestInfo) -> Target:
         subresource = served.subresources.get(info.subresource)
-        if subresource is None and (resource := served.resource).custom:
-            raise not_found(resource.group, resource.plural, info.name)
         if subresource is None or (info.rest and subresource.name != "proxy"):
             raise not_served()
-        if info.verb not in subresource.verbs and (resource := served.resource).custom:
-            raise method_not_supported(resource.group, resource.plural, info.verb)
         if subresource.name == "proxy" and request.method in ("HEAD", "OPTIONS"):
             return Target(info, served, subresource)
         if info.verb not in subresource.verbs or request.method == "HEAD":
@@ -260,7 +255,20 @@ class Router:
         return Target(info, served, subresource)
 
 
-def _check_custom(resource: ServedResource, info: RequestInfo) -> None:
-    """A custom resource is not found outside of its scope, whatever the method."""
+def _custom(served: Served, info: RequestInfo) -> Target:
+    """What the server of custom resources makes of a request: it knows verbs, no methods, and nothing after a subresource."""
+    resource = served.resource
     if resource.namespaced != bool(info.namespace) and not (resource.namespaced and info.verb in ("list", "watch")):
         raise Unknown
+    subresource = served.subresources.get(info.subresource)
+    error = None
+    if info.subresource and subresource is None:
+        error = not_found(resource.group, resource.plural, info.name)
+    elif info.verb not in (subresource or resource).verbs:
+        error = method_not_supported(resource.group, resource.plural, info.verb)
+    elif not info.name and info.verb in ("update", "patch"):
+        error = bad_request("name must be provided")
+    if error is None:
+        return Target(info, served, subresource)
+    error.warnings = [served.deprecation] if served.deprecation else []
+    raise error

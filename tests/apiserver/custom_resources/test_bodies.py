@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from tests.apiserver.custom_resources.widgets import CRDS, USER, WIDGETS, Server, typed
 
@@ -17,12 +18,23 @@ async def test_a_body_of_another_version_is_refused_whether_that_exists_or_not(s
     assert (await server.json("POST", WIDGETS, body))["message"] == why
 
 
-async def test_verbs_that_status_does_not_have(server: Server) -> None:
-    await server.define(typed(n={"type": "integer"}), subresources={"status": {}})
+@pytest.mark.parametrize(
+    ("method", "path", "status", "message"),
+    [
+        ("DELETE", "/a/status", 405, 'delete is not supported on resources of kind "widgets.demo.test"'),
+        ("OPTIONS", "/a", 405, ' is not supported on resources of kind "widgets.demo.test"'),
+        ("GET", "/a/other", 404, 'widgets.demo.test "a" not found'),
+        ("PUT", "", 400, "name must be provided"),
+        ("GET", "/a/status/x", 200, None),
+        ("HEAD", "/a", 200, None),
+    ],
+)
+async def test_verbs_and_paths(server: Server, method: str, path: str, status: int, message: str | None) -> None:
+    await server.define(typed(n={"type": "integer"}), subresources={"status": {}}, deprecated=True)
     await server.make()
-    refused = await server.json("DELETE", f"{WIDGETS}/a/status")
-    assert refused["message"] == 'delete is not supported on resources of kind "widgets.demo.test"'
-    assert refused["details"] == {"group": "demo.test", "kind": "widgets"}
+    answer = await server.ask(method, f"{WIDGETS}{path}")
+    assert (answer.status, orjson.loads(answer.body or b"null").get("message")) == (status, message)
+    assert list(answer.warnings) == ["demo.test/v1 Widget is deprecated"]
 
 
 async def test_an_apply_meets_the_schema_before_its_repeated_keys(server: Server) -> None:

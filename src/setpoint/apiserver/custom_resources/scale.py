@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from setpoint.api.machinery.jsonpath import JsonPath
-from setpoint.api.machinery.status import StatusError, internal_error
+from setpoint.api.machinery.status import StatusError, bad_request, internal_error
 from setpoint.apiserver import answers, ownership
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.custom_resources import columns
@@ -26,6 +26,10 @@ from setpoint.registry.strategy import Object
 _UNCONVERTIBLE = (
     "failed to convert new object (/{}; autoscaling/v1, Kind=Scale) to proper version: "
     "request to convert CR to an invalid group/version: autoscaling/v1"
+)
+_UNREADABLE = (
+    "no kind is registered for the type v1.Scale in scheme "
+    '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
 )
 
 
@@ -47,7 +51,11 @@ class Scaling:
             if _integer(self._spec.find(obj)) is None:
                 raise internal_error(f'the spec replicas field "{self._where}" does not exist')
             return self._answer(call, obj)
-        return await scales.written(call, self._write, self._apply)
+        if call.info.verb == "update":
+            options = write_options(call.request, "UpdateOptions")
+            scale = _read(call, options)
+            return await self._write(call, options, lambda _: scale)
+        return await scales.patched(call, self._write, self._apply)
 
     def scale_of(self, obj: Object) -> Object:
         """The Scale of an object."""
@@ -130,6 +138,14 @@ class Scaling:
             place = place[step]
         place[self._steps[-1]] = replicas
         return new
+
+
+def _read(call: Call, options: WriteOptions) -> Object:
+    """The Scale of a body; of one that is none, Kubernetes says that it cannot say what it should have been."""
+    try:
+        return scales.read(call, options)
+    except StatusError as error:
+        raise (bad_request(_UNREADABLE) if error.code == 400 else error) from error
 
 
 def _integer(found: list[Any]) -> int | None:

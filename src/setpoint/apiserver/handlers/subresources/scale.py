@@ -40,21 +40,22 @@ async def handle(call: Call) -> Response:
     if call.info.verb == "get":
         record = await call.store.get(call.info.namespace, call.info.name)
         return _answer(call, scale_of(call.store.codec.decode(record), call.resource))
-    return await written(call, _write, _apply)
-
-
-async def written(call: Call, write: Write, apply: Callable[[Call], Awaitable[Response]]) -> Response:
-    """The answer to a PUT or PATCH: `write(call, options, make)` writes the Scale that `make` gives of the present one."""
     if call.info.verb == "update":
         options = write_options(call.request, "UpdateOptions")
-        body, media = call.request.body, body_type(call.request)
-        scale, warnings = call.bodies.decode_as(body, media, _DEFINITION, KIND, VERSION, options.validation)
-        call.warnings += warnings
-        return await write(call, options, lambda _: scale)
-    return await _patch(call, write, apply)
+        scale = read(call, options)
+        return await _write(call, options, lambda _: scale)
+    return await patched(call, _write, _apply)
 
 
-async def _patch(call: Call, write: Write, apply: Callable[[Call], Awaitable[Response]]) -> Response:
+def read(call: Call, options: WriteOptions) -> Object:
+    """The Scale that a body brings. Raises 400."""
+    body, media = call.request.body, body_type(call.request)
+    scale, warnings = call.bodies.decode_as(body, media, _DEFINITION, KIND, VERSION, options.validation)
+    call.warnings += warnings
+    return scale
+
+
+async def patched(call: Call, write: Write, apply: Callable[[Call], Awaitable[Response]]) -> Response:
     media = patching.patch_type(call)
     if media == patching.APPLY_YAML:
         return await apply(call)
@@ -62,11 +63,11 @@ async def _patch(call: Call, write: Write, apply: Callable[[Call], Awaitable[Res
     body, warnings = call.request.body, list[str]()
     patch = updating.anew(patching.read_patch(body, media), lambda: patching.read_patch(body, media))
 
-    def patched(current: Object) -> Object:
+    def changed(current: Object) -> Object:
         scale, warnings[:] = patching.apply_patch(call, current, patch(), media, options, other=_SCALES)
         return scale
 
-    response = await write(call, options, patched)
+    response = await write(call, options, changed)
     call.warnings[:0] = warnings
     return response
 
