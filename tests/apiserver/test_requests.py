@@ -5,6 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
+from setpoint.api.machinery import yaml_bodies
+from setpoint.apiserver import large_yaml
 from setpoint.apiserver.request import Request, warning_header
 from setpoint.apiserver.routing import parse
 
@@ -148,6 +150,14 @@ async def test_yaml_too_deep_is_the_clients_fault(api: Any) -> None:
     for body in (deep, deep + b"\n---\n" + deep):
         await api("DELETE /api/v1/namespaces/d/configmaps/a", body, code=400, content_type="application/yaml")
         await api("POST /api/v1/namespaces/d/configmaps", body, code=400, content_type="application/yaml")
+
+
+async def test_large_yaml_is_read_ahead(api: Any) -> None:
+    text = b"x" * large_yaml.LARGE
+    for body, code in ((b"metadata: {name: a}\ndata: {a: %b}" % text, 201), (b"a: *%b" % text, 400)):
+        refused = await api(f"POST {CONFIGMAPS}", body, code=code, content_type="application/yaml")
+        assert code == 201 or "unknown anchor" in refused["message"]
+    assert not yaml_bodies._known
 
 
 @pytest.mark.parametrize("depth", [300, 900, 5000])

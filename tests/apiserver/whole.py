@@ -56,7 +56,7 @@ class Requests:
         """The answer to `METHOD /path?query`."""
         method, url = line.split(" ", 1)
         path, _, query = url.partition("?")
-        content = b"" if body is None else orjson.dumps(body)
+        content = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
         headers = {"content-type": kind, "user-agent": "test/1"}
         self.request = Request(method, path, parse_qs(query, keep_blank_values=True), headers, content, user)
         self.response = await self.pipeline.handle(self.request)

@@ -14,7 +14,7 @@ from setpoint import __version__
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError, internal_error
 from setpoint.api.machinery.user import ANONYMOUS, UserInfo
-from setpoint.apiserver import answers, connecting, impersonation, negotiation, unstored
+from setpoint.apiserver import answers, connecting, impersonation, large_yaml, negotiation, unstored
 from setpoint.apiserver.authentication import complaint
 from setpoint.apiserver.authorization.decision import Decision, Rules
 from setpoint.apiserver.bodies import Bodies, Schemas
@@ -101,6 +101,7 @@ class Pipeline:
         self.audit: Audit | None = None
         self._impersonation = impersonation.Impersonation()
         self._deadlines = Deadlines(REQUEST_TIMEOUT)
+        self._large_yaml = large_yaml.LargeYaml()
         self.stores: dict[tuple[str, str], GenericStore] = {}
         self._handlers: dict[str, Handler] = {}
         self._subresources: dict[str, Handler] = {}
@@ -263,9 +264,24 @@ class Pipeline:
         handler = self._handler(call)
         if custom is not None and custom.around is not None:
             handler = custom.around(handler)
+        if request.body and large_yaml.concerns(request):
+            return await self._read_ahead(call, handler)
+        return await self._handled(call, handler)
+
+    async def _read_ahead(self, call: Call, handler: Handler) -> Response:
+        body = call.request.body
+        try:
+            with self._deadlines:
+                await self._large_yaml.read(body)
+            return await self._handled(call, handler)
+        finally:
+            large_yaml.forget(body)
+
+    async def _handled(self, call: Call, handler: Handler) -> Response:
+        info = call.info
         if info.subresource in _CONNECTING:
             await connecting.admit(call)
-        elif target.served.resource.virtual and info.verb == "create":
+        elif call.resource.virtual and info.verb == "create":
             await unstored.admit(call)
         if info.verb in ("watch", "proxy", "connect") or info.subresource in _LONG:
             return await handler(call)

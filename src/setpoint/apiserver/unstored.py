@@ -6,14 +6,16 @@ Source: apiserver `endpoints/handlers/create.go`, which makes no difference betw
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 from msgspec import structs
 
+from setpoint.api.machinery import decode
+from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.call import Call
+from setpoint.apiserver.negotiation import JSON, body_type
 from setpoint.apiserver.options import write_options
 from setpoint.registry.admission.request import AdmissionRequest
+from setpoint.registry.strategy import Object
 
 _ELSEWHERE = "bindings"
 
@@ -41,17 +43,14 @@ async def admit(call: Call) -> None:
     await admission.admit(request)
     await admission.validate(request)
     if (after := orjson.dumps(obj)) != before:
-        call.request = structs.replace(call.request, body=after)
+        headers = {**call.request.headers, "content-type": JSON}
+        call.request = structs.replace(call.request, body=after, headers=headers)
 
 
-def _read(call: Call) -> dict[str, Any] | None:
+def _read(call: Call) -> Object | None:
+    """The body, in whatever form it comes: none may pass unseen that the handler can read."""
     try:
-        obj = orjson.loads(call.request.body)
-    except orjson.JSONDecodeError:
+        obj, _ = call.bodies.decode(call.request.body, body_type(call.request), call.resource, call.version, decode.IGNORE)
+    except StatusError:
         return None
-    if not isinstance(obj, dict) or not isinstance(obj.get("metadata", {}), dict):
-        return None
-    obj.setdefault("kind", call.resource.kind)
-    obj.setdefault("apiVersion", call.served.api_version)
-    obj.setdefault("metadata", {})
     return obj

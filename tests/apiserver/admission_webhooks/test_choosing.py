@@ -262,11 +262,13 @@ async def test_evictions_and_tokens_are_reviewed(api: Api, hooks: Hooks) -> None
     assert (asked["kind"], asked["resource"]["resource"]) == ({"group": "policy", "version": "v1", "kind": "Eviction"}, "pods")
 
 
-async def test_what_is_never_stored_is_reviewed_too(api: Api, hooks: Hooks) -> None:
+@pytest.mark.parametrize("media", ["application/json", "application/yaml"])
+async def test_what_is_never_stored_is_reviewed_too(api: Api, hooks: Hooks, media: str) -> None:
     everything = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]
     await api.configure("validating", "c", hooks.hook("h", rules=everything))
     spec = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
-    made = await api("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"spec": spec})
+    body = {"spec": spec} if "json" in media else b"spec: {resourceAttributes: {verb: get, resource: pods}}"
+    made = await api("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body, kind=media)
     assert made["status"]["allowed"] is True
     ((_, asked),) = hooks.asked
     assert (asked["kind"]["kind"], asked["object"]["spec"]) == ("SelfSubjectAccessReview", spec)

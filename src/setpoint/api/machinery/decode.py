@@ -168,7 +168,9 @@ def _read_yaml(body: bytes, node: Node | None, validation: str, expected: Expect
     except YamlComplaint as error:
         raise DecodeError(f"{'' if expected else 'error converting YAML to JSON: '}{error}") from error
     try:
-        return _read_slowly(text, node, validation, expected, repeated, empties=empties)
+        if repeated:
+            return _read_slowly(text, node, validation, expected, repeated, empties=empties)
+        return read(text, "application/json", node, validation=validation, expected=expected, empties=empties, repeats=False)
     except DecodeError as error:
         if expected:
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gc
 import re
 from typing import Any
 
@@ -27,18 +28,55 @@ _BINARY = "tag:yaml.org,2002:binary"
 _INFINITE = {".inf": "+Inf", "+.inf": "+Inf", "-.inf": "-Inf", ".nan": "NaN"}
 _SPELT = {".nan", ".NaN", ".NAN"} | {f"{sign}{word}" for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")}
 _LOW, _HIGH = 400_000, 4_000_000
+_LARGE = 64 * 1024  # bytes
 
 
 class YamlComplaint(ValueError):
     """The body is no YAML, or none that becomes JSON; the message is that of Kubernetes' reader."""
 
 
+Read = tuple[bytes, list[str]] | YamlComplaint
+_known: dict[int, tuple[bytes, Read]] = {}  # by identity: the same bytes may be two requests' bodies
+
+
 def to_json(body: bytes) -> tuple[bytes, list[str]]:
-    """JSON with sorted keys, and the complaints about repeated keys that a strict reader makes."""
+    """JSON with sorted keys, and the complaints of a strict reader about repeated keys; what is remembered is given again.
+
+    The garbage collector, which would look through all nodes of a large document again and again, waits meanwhile.
+    """
+    if id(body) in _known:
+        found = _known[id(body)][1]
+        if isinstance(found, YamlComplaint):
+            raise found
+        return found
+    waits = len(body) > _LARGE and gc.isenabled()
+    if waits:
+        gc.disable()
     try:
         return _to_json(body)
     except RecursionError as error:
         raise YamlComplaint("yaml: exceeded max depth") from error
+    finally:
+        if waits:
+            gc.enable()
+
+
+def read(body: bytes) -> Read:
+    """What `to_json` makes of a body, or why it makes nothing."""
+    try:
+        return to_json(body)
+    except YamlComplaint as error:
+        return error
+
+
+def remember(body: bytes, found: Read) -> None:
+    """What was read is not read again, until it is forgotten."""
+    _known[id(body)] = (body, found)
+
+
+def forget(body: bytes) -> None:
+    """Nobody will ask again."""
+    _known.pop(id(body), None)
 
 
 def _to_json(body: bytes) -> tuple[bytes, list[str]]:
