@@ -70,6 +70,26 @@ def test_while_a_change_in_place_is_under_way_the_larger_counts(found: Any, expe
     assert PodInfo(found).requests["cpu"] == PodInfo(found).non_zero["cpu"] == expected
 
 
+def whole_resized(spec: str, has: str, allocated: str = "", **status: Any) -> Any:
+    """The same of a pod that asks as a whole."""
+    running = {"resources": {"requests": {"cpu": has}}, "allocatedResources": {"cpu": allocated or has}}
+    return pod(containers=[container("100m")], resources={"requests": {"cpu": spec}}, nodeName="n", status={**running, **status})
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (whole_resized("1", "1"), 1000),
+        (whole_resized("1", "2"), 2000),
+        (whole_resized("3", "1", "2"), 3000),
+        (whole_resized("3", "1", "2", **INFEASIBLE), 2000),
+    ],
+)
+def test_a_pod_as_a_whole_is_changed_in_place_too(found: Any, expected: int) -> None:
+    assert PodInfo(found).requests["cpu"] == PodInfo(found).non_zero["cpu"] == expected
+    assert pod_change(whole_resized("1", "2"), whole_resized("1", "1")) is ActionType.SCALE_DOWN
+
+
 def test_what_was_not_reported_yet_changes_nothing() -> None:
     for statuses in ([{"name": "c"}], [{"name": "c", "resources": {}}], [{"name": "other", "resources": {}}]):
         found = pod(containers=[container("1")], nodeName="n", status={"containerStatuses": statuses})
