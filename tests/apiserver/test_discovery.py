@@ -50,8 +50,9 @@ async def test_the_aggregated_form_is_chosen_wherever_it_stands_in_accept_and_ha
     assert (again.status, again.body) == (304, b"")
 
 
-async def test_what_is_not_there_is_a_plain_404(discovery: Discovery) -> None:
-    response = await ask(discovery, "/apis/none.example.com")
+@pytest.mark.parametrize("accept", ["", "text/html", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"])
+async def test_what_is_not_there_is_a_plain_404(discovery: Discovery, accept: str) -> None:
+    response = await ask(discovery, "/apis/none.example.com", accept)
     assert (response.status, response.body) == (404, b"404 page not found\n")
 
 

@@ -57,7 +57,12 @@ class Discovery:
             raise not_served()
         if request.method != "GET" and (parts[0] == "api" or _is_version(parts)):
             raise method_not_allowed()
-        form = _negotiate(request.header("accept"), aggregated=len(parts) == 1, versioned=_is_version(parts))
+        try:
+            form = _negotiate(request.header("accept"), aggregated=len(parts) == 1, versioned=_is_version(parts))
+        except StatusError:
+            if self._document(parts) is None:  # whatever is accepted
+                return text_response(_NOT_FOUND, 404)
+            raise
         cache_key = f"{'/'.join(parts)} {form}"
         response = self._documents.get(cache_key)
         if response is None:
