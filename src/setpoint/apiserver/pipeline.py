@@ -199,9 +199,13 @@ class Pipeline:
     async def handle(self, request: Request) -> Response:
         """Answer a request; raises nothing but cancellation."""
         info = parse(request)
-        if self.audit is not None:
-            return await self.audit.around(request, info, self._serve)
-        return await self._serve(request, info)
+        try:
+            if self.audit is not None:
+                return await self.audit.around(request, info, self._serve)
+            return await self._serve(request, info)
+        finally:
+            if large_yaml.concerns(request):
+                large_yaml.forget(request.body)
 
     async def _serve(self, request: Request, info: RequestInfo) -> Response:
         started = self.clock.monotonic()
@@ -264,21 +268,9 @@ class Pipeline:
         handler = self._handler(call)
         if custom is not None and custom.around is not None:
             handler = custom.around(handler)
-        if request.body and large_yaml.concerns(request):
-            return await self._read_ahead(call, handler)
-        return await self._handled(call, handler)
-
-    async def _read_ahead(self, call: Call, handler: Handler) -> Response:
-        body = call.request.body
-        try:
+        if large_yaml.concerns(request):
             with self._deadlines:
-                await self._large_yaml.read(body)
-            return await self._handled(call, handler)
-        finally:
-            large_yaml.forget(body)
-
-    async def _handled(self, call: Call, handler: Handler) -> Response:
-        info = call.info
+                await self._large_yaml.read(request.body)
         if info.subresource in _CONNECTING:
             await connecting.admit(call)
         elif call.resource.virtual and info.verb == "create":
