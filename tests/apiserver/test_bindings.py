@@ -32,3 +32,9 @@ async def test_bindings(api: Api, metadata: dict[str, Any], code: int, message: 
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": {"kind": "Node", "name": "n"}}
     answer = await api(f"POST {PODS}/p/binding", binding, code=code)
     assert answer.get("message", "").endswith(message.format(**pod["metadata"]))
+
+
+async def test_a_binding_without_a_name(api: Api) -> None:
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {}, "target": {"kind": "Node", "name": "n"}}
+    answer = await api("POST /api/v1/namespaces/d/bindings", binding, code=400)
+    assert answer["message"] == "Name parameter required."

@@ -19,6 +19,7 @@ def asked(query: str) -> Request:
     ("query", "code", "message"),
     [
         ("sinceTime=zz", 400, 'parsing time "zz" as "2006-01-02T15:04:05Z07:00": cannot parse "zz" as "2006"'),
+        ("tailLines=1_0", 400, 'strconv.ParseInt: parsing "1_0": invalid syntax'),
         ("tailLines=x", 400, 'strconv.ParseInt: parsing "x": invalid syntax'),
         ("stream=Stdout", 422, 'PodLogOptions "p" is invalid: stream: Forbidden: may not be specified'),
         ("limitBytes=0", 422, 'PodLogOptions "p" is invalid: limitBytes: Invalid value: 0: must be greater than 0'),

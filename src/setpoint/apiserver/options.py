@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from setpoint.api.machinery import selectors
+from setpoint.api.machinery import integers, selectors
 from setpoint.api.machinery.status import (
     FieldError,
     bad_request,
@@ -36,14 +36,10 @@ def integer(query: Query, name: str) -> int | None:
     values = query.get(name)
     if values is None:
         return None
-    text = values[0]
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    if not (digits.isascii() and digits.isdigit()):
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    number = int(text)
-    if not -(2**63) <= number < 2**63:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
-    return number
+    try:
+        return integers.parse(values[0])
+    except ValueError as error:
+        raise bad_request(str(error)) from error
 
 
 def boolean(query: Query, name: str) -> bool | None:

@@ -9,15 +9,27 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.api.machinery import names, selectors
+from setpoint.api.machinery import integers, names, selectors
 from setpoint.api.machinery.selectors import LabelSelector
-from setpoint.api.machinery.status import forbidden, invalid, not_supported, required
+from setpoint.api.machinery.status import bad_request, forbidden, invalid, not_supported, required
 from setpoint.registry import go_form
 from setpoint.registry.fields import Errors, complain, label_selector, nonnegative
 from setpoint.registry.pod.ratchet import template_options
 from setpoint.registry.pod.validation.template import validate_template
 
 Spec = Mapping[str, Any]
+
+
+def annotated_number(obj: Mapping[str, Any], annotation: str, prefix: str = "") -> int | None:
+    """A field of old that is an annotation now; raises StatusError 400 where no number stands there."""
+    text = (obj["metadata"].get("annotations") or {}).get(annotation)
+    if text is None:
+        return None
+    try:
+        return integers.parse(text)
+    except ValueError as error:
+        kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {prefix}{error}') from error
 
 
 def template_labels(spec: Spec) -> Mapping[str, str] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.registry.builders import Json, complaints, context, created, workload
 
+from setpoint.api.machinery.status import StatusError
 from setpoint.registry.apps.controller_revision import ControllerRevisionStrategy
 from setpoint.registry.apps.daemon_set import DaemonSetStrategy
 from setpoint.registry.apps.deployment import DeploymentStrategy, deployment_status
@@ -181,3 +182,44 @@ def test_templates_say_nothing_of_init_containers_in_annotations() -> None:
     obj = workload("Deployment")
     obj["spec"]["template"]["metadata"]["annotations"] = {"pod.beta.kubernetes.io/init-containers": "[]", "a": "b"}
     assert created(DeploymentStrategy(), obj)["spec"]["template"]["metadata"]["annotations"] == {"a": "b"}
+
+
+ROLLBACK = "deprecated.deployment.rollback.to"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+NO_NUMBER = 'strconv.ParseInt: parsing "x": invalid syntax'
+
+
+@pytest.mark.parametrize(
+    ("kind", "annotation", "prefix"),
+    [
+        ("Deployment", ROLLBACK, f"failed to parse annotation[{ROLLBACK}]=x as int64: "),
+        ("DaemonSet", TEMPLATE_GENERATION, ""),
+    ],
+)
+def test_annotations_that_were_fields_hold_numbers(kind: str, annotation: str, prefix: str) -> None:
+    one = workload(kind)
+    one["metadata"]["annotations"] = {annotation: "x"}
+    with pytest.raises(StatusError) as raised:
+        KINDS[kind].default(one)
+    assert raised.value.code == 400
+    assert raised.value.message == f'{kind} in version "v1" cannot be handled as a {kind}: {prefix}{NO_NUMBER}'
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "texts"),
+    [
+        ("3", {"a": "b", ROLLBACK: "3"}, []),
+        ("+03", {"a": "b", ROLLBACK: "3"}, []),
+        ("", {"a": "b"}, []),
+        (
+            "-1",
+            {"a": "b", ROLLBACK: "-1"},
+            ["spec.rollback.version: Invalid value: -1: must be greater than or equal to 0"],
+        ),
+    ],
+)
+def test_the_revision_to_go_back_to(text: str, wanted: Json, texts: list[str]) -> None:
+    one = workload("Deployment")
+    one["metadata"]["annotations"] = {"a": "b", ROLLBACK: text}
+    assert complaints(KINDS["Deployment"], one) == texts
+    assert one["metadata"]["annotations"] == wanted

@@ -14,3 +14,14 @@ def int64(text: str) -> int | None:
         return None
     number = int(text)
     return number if -(2**63) <= number < 2**63 else None
+
+
+def parse(text: str) -> int:
+    """The number; raises ValueError in Go's words."""
+    number = int64(text)
+    if number is None:
+        from setpoint.api.machinery.schema.reading import go_quoted
+
+        why = "value out of range" if _integer(text) else "invalid syntax"
+        raise ValueError(f"strconv.ParseInt: parsing {go_quoted(text)}: {why}")
+    return number

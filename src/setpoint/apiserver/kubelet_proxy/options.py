@@ -7,6 +7,7 @@ from typing import Any
 
 from setpoint.api.machinery.schema import times
 from setpoint.api.machinery.status import FieldError, StatusError, bad_request, forbidden, invalid, invalid_object
+from setpoint.apiserver.options import integer
 from setpoint.apiserver.request import Request
 
 
@@ -38,7 +39,7 @@ def flag(request: Request, name: str) -> bool:
 
 def log_query(request: Request, pod_name: str) -> dict[str, str]:
     """The log options to pass on; raises StatusError 400 or 422."""
-    numbers = {name: _integer(request, name) for name in ("tailLines", "limitBytes", "sinceSeconds")}
+    numbers = {name: integer(request.query, name) for name in ("tailLines", "limitBytes", "sinceSeconds")}
     since = _time(request, "sinceTime")
     errors = list(_log_errors(numbers, since))
     if "stream" in request.query:  # a feature that is off (KEP-3288)
@@ -60,16 +61,6 @@ def _log_errors(numbers: Mapping[str, int | None], since_time: str) -> Iterable[
         yield forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified")
     elif since is not None and since < 1:
         yield invalid("sinceSeconds", since, "must be greater than 0")
-
-
-def _integer(request: Request, name: str) -> int | None:
-    text = request.parameter(name)
-    if not text:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
 def _time(request: Request, name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from setpoint.api.machinery import integers
 from setpoint.api.machinery.status import FieldError, invalid, not_supported, required
 from setpoint.registry import go_form
 from setpoint.registry.fields import Errors, label_selector, nonnegative, nonnegatives
@@ -20,6 +21,7 @@ from setpoint.registry.strategy import Context, Object
 from setpoint.registry.workload import (
     always_restarted,
     amount_of,
+    annotated_number,
     at_most_all,
     compiled,
     mismatch,
@@ -54,6 +56,7 @@ class DaemonSetStrategy(SpecStatusStrategy):
         annotations = obj["metadata"].get("annotations") or {}
         if GENERATION not in annotations:
             obj["metadata"]["annotations"] = {**annotations, GENERATION: "0"}
+        annotated_number(obj, GENERATION)
         spec = obj.setdefault("spec", {})
         strategy = spec.setdefault("updateStrategy", {})
         strategy["type"] = strategy.get("type") or "RollingUpdate"
@@ -91,7 +94,7 @@ class DaemonSetStrategy(SpecStatusStrategy):
 
 def _generation(obj: Object) -> int:
     text = (obj["metadata"].get("annotations") or {}).get(GENERATION, "")
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return integers.int64(text) or 0
 
 
 def _set_generation(obj: Object, generation: int) -> None:

@@ -17,6 +17,7 @@ from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
 from setpoint.registry.workload import (
     amount_of,
+    annotated_number,
     at_most_all,
     compiled,
     not_above,
@@ -27,6 +28,7 @@ from setpoint.registry.workload import (
     validate_selector,
 )
 
+ROLLBACK = "deprecated.deployment.rollback.to"
 _TYPES = ("Recreate", "RollingUpdate")
 _COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas", "terminatingReplicas")
 
@@ -37,6 +39,7 @@ class DeploymentStrategy(SpecStatusStrategy):
     has_generation: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
+        _settle_rollback(obj)
         spec = obj.setdefault("spec", {})
         default_template(spec.setdefault("template", {}))
         strategy = spec.setdefault("strategy", {})
@@ -50,10 +53,12 @@ class DeploymentStrategy(SpecStatusStrategy):
         spec.setdefault("progressDeadlineSeconds", 600)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return validate_deployment_spec(obj.get("spec") or {}, None)
+        return validate_deployment_spec(obj.get("spec") or {}, None) + _rollback(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return validate_deployment_spec(obj.get("spec") or {}, old.get("spec") or {}) + selector_immutable(obj, old)
+        return (
+            validate_deployment_spec(obj.get("spec") or {}, old.get("spec") or {}) + _rollback(obj) + selector_immutable(obj, old)
+        )
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         warnings = workload_name_warning(obj["metadata"].get("name", ""))
@@ -67,6 +72,26 @@ class DeploymentStrategy(SpecStatusStrategy):
         """Annotations count too: the rollback's record is one."""
         annotations = [one["metadata"].get("annotations") or {} for one in (obj, old)]
         return obj.get("spec") != old.get("spec") or annotations[0] != annotations[1]
+
+
+def _settle_rollback(obj: Object) -> None:
+    """The revision to go back to stands there as a number is written, or not at all."""
+    annotations = obj["metadata"].get("annotations") or {}
+    text = annotations.get(ROLLBACK)
+    if text is None:
+        return
+    if text:
+        plain = str(annotated_number(obj, ROLLBACK, f"failed to parse annotation[{ROLLBACK}]={text} as int64: "))
+        if plain == text:
+            return
+        rest = {**annotations, ROLLBACK: plain}
+    else:
+        rest = {name: value for name, value in annotations.items() if name != ROLLBACK}
+    obj["metadata"]["annotations"] = rest
+
+
+def _rollback(obj: Object) -> Errors:
+    return nonnegative("spec.rollback.version", annotated_number(obj, ROLLBACK))
 
 
 def validate_deployment_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Errors:

@@ -6,6 +6,7 @@ Source: Kubernetes `registry/core/pod/storage` (BindingREST, assignPod).
 from __future__ import annotations
 
 from setpoint.api.machinery.status import StatusError, bad_request, conflict, not_supported, required
+from setpoint.api.machinery.store_names import check_name
 from setpoint.apiserver import answers
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.store import GenericStore
@@ -60,6 +61,7 @@ def _check(binding: Object) -> None:
 
 
 async def _assign(store: GenericStore, context: Context, name: str, binding: Object) -> None:
+    check_name(name)
     node = binding["target"]["name"]
     wanted = binding["metadata"]
 
