@@ -13,17 +13,13 @@ import orjson
 from msgspec import Struct
 
 from setpoint.api.machinery import status
-from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.generic_store import create as creating
 from setpoint.apiserver.generic_store.store import GenericStore, Outcome
 from setpoint.kit.clock import parse_rfc3339, rfc3339
 from setpoint.registry.apiextensions import removal
 from setpoint.registry.metadata import FOREGROUND, ORPHAN
 from setpoint.registry.strategy import Context, Object
-from setpoint.storage import protocol
 from setpoint.storage.protocol import Event, Record
-
-_ATTEMPTS = 50
 
 
 class Deletion(Struct):
@@ -48,22 +44,13 @@ async def delete(store: GenericStore, context: Context, name: str, deletion: Del
     """Delete an object, or mark it as being deleted while it has finalizers or a grace period. Raises 404, 409."""
     if store.strategy.default_propagation_warning and not deletion.policy():
         context.warnings.append(store.strategy.default_propagation_warning)
-    key = store.key(context.namespace, name)
-    for _ in range(_ATTEMPTS):
-        current = await store.store.head(key)
-        try:
-            if current is None:
-                raise store.not_found(name)
-            outcome = await _checked(store, context, name, deletion, current)
-        except (protocol.Conflict, protocol.NotFound):
-            continue
-        except StatusError:
-            if await store.rests(key, current):
-                raise
-            continue
-        if outcome.record is not current or await store.rests(key, current):
-            return outcome
-    raise store.conflict(name)
+
+    async def attempt(current: Record | None) -> Outcome:
+        if current is None:
+            raise store.not_found(name)
+        return await _checked(store, context, name, deletion, current)
+
+    return await store.on_head(context.namespace, name, attempt)
 
 
 async def _checked(store: GenericStore, context: Context, name: str, deletion: Deletion, current: Record) -> Outcome:

@@ -81,6 +81,10 @@ class Codec:
         """What the store calls with the revision that a write of `obj` gets."""
         return encoder(strategy, obj)
 
+    async def rehearsed(self, obj: Object) -> Object:
+        """The object as it would be read if it were written. Raises what stops the write before it reaches the store."""
+        return obj
+
     def deleted(self, previous: Record, revision: int) -> Record:
         """The last state of an object with the version of its deletion."""
         return Record(previous.key, stamped(previous.value, revision), revision, previous.created, previous.selection)

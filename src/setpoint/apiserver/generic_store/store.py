@@ -22,10 +22,8 @@ from setpoint.registry.strategy import Context, Object, Strategy
 from setpoint.storage import protocol
 from setpoint.storage.protocol import Record, Store
 
-#: turns the object now stored (None: there is none) into the one to store
-Change = Callable[[Object | None], Awaitable[Object]]
-
 _SPECS = 256
+_ATTEMPTS = 50  # of a write that others come before
 _OTHER_SERVERS = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -162,6 +160,26 @@ class GenericStore:
         Where it is not, the answer is to be worked out again. Raises Unavailable if it could not become durable.
         """
         return await self.store.still(key, current.revision if current is not None else 0)
+
+    async def on_head(self, namespace: str, name: str, attempt: Callable[[Record | None], Awaitable[Outcome]]) -> Outcome:
+        """What `attempt(head)` comes to, tried anew where another write came between; a head that stays may be an answer, too.
+
+        Raises what `attempt` raises, and 409 when there is no end of other writes.
+        """
+        key = self.key(namespace, name)
+        for _ in range(_ATTEMPTS):
+            current = await self.store.head(key)
+            try:
+                outcome = await attempt(current)
+            except (protocol.Conflict, protocol.NotFound):
+                continue
+            except StatusError:
+                if await self.rests(key, current):
+                    raise
+                continue
+            if outcome.record is not current or await self.rests(key, current):
+                return outcome
+        raise self.conflict(name)
 
     async def get(self, namespace: str, name: str) -> Record:
         """The newest durable object; raises 404."""

@@ -31,8 +31,6 @@ Compute = Callable[[Object], Awaitable[Object]]
 Own = Callable[[Object, Object], None]
 T = TypeVar("T")
 
-_ATTEMPTS = 50
-
 
 class Update(Struct):
     """One change. `strategy` is that of the endpoint (the main one, or a subresource's).
@@ -65,22 +63,13 @@ def anew(first: T, again: Callable[[], T]) -> Callable[[], T]:
 
 async def update(store: GenericStore, context: Context, change: Update) -> Outcome:
     """Carry out a change; raises 404, 409, 422 and what `compute` raises."""
-    key = store.key(context.namespace, change.name)
-    for _ in range(_ATTEMPTS):
-        current = await store.store.head(key)
-        try:
-            if current is None:
-                return await _create_instead(store, context, change)
-            outcome = await _attempt(store, context, change, current)
-        except (protocol.Conflict, protocol.NotFound):
-            continue
-        except StatusError:
-            if await store.rests(key, current):
-                raise
-            continue
-        if outcome.record is not current or await store.rests(key, current):
-            return outcome
-    raise store.conflict(change.name)
+
+    async def attempt(current: Record | None) -> Outcome:
+        if current is None:
+            return await _create_instead(store, context, change)
+        return await _attempt(store, context, change, current)
+
+    return await store.on_head(context.namespace, change.name, attempt)
 
 
 async def _create_instead(store: GenericStore, context: Context, change: Update) -> Outcome:
