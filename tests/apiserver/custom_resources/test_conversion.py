@@ -212,6 +212,8 @@ async def test_a_webhook_that_fails_changes_nothing(server: Server, fault: str, 
     assert (await server.json("PUT", f"{_V2}/a", body))["code"] == 500
     assert await server.json("GET", f"{_V1}/a") == before
     assert (await server.make("v2", "n", address="n:1"))["code"] == 500
+    body["metadata"] = {"name": "n"}
+    assert (await server.json("POST", f"{_V2}?dryRun=All", body))["code"] == 500
     assert (await server.ask("GET", f"{_V1}/n")).status == 404
 
 

@@ -62,6 +62,15 @@ class WebhookCodec(CustomCodec):
     def encoder(self, strategy: Strategy, obj: Object) -> Encode:
         return _Writing(self, obj, select(strategy, obj))
 
+    async def rehearsed(self, obj: Object) -> Object:
+        return (await self.there_and_back(obj))[1]
+
+    async def there_and_back(self, obj: Object) -> tuple[Object, Object]:
+        """An object in the version that is stored, and in the endpoint's again."""
+        wanted = self._family.stored
+        written = ordered(await self.converted(obj, wanted), self.resource.kind, wanted)
+        return written, await self.converted(written, self.stored_version)
+
     async def converted(self, obj: Object, wanted: str) -> Object:
         """One object in another version, of its own; the same if it is in it already."""
         if obj["apiVersion"] == wanted:
@@ -84,10 +93,7 @@ class _Writing:
         self._written = self._back = obj
 
     async def there_and_back(self) -> None:
-        codec = self._codec
-        wanted, _ = codec.storage
-        self._written = ordered(await codec.converted(self._obj, wanted), codec.resource.kind, wanted)
-        self._back = await codec.converted(self._written, codec.stored_version)
+        self._written, self._back = await self._codec.there_and_back(self._obj)
 
     def __call__(self, revision: int) -> Encoded:
         for each in (self._written, self._back, self._obj):
