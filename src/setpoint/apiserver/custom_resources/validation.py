@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from setpoint.api.machinery.schema import validating
+from setpoint.api.machinery.schema import list_types, scale_fields, validating
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import FieldError, invalid
 from setpoint.registry.apiextensions import embedded
@@ -46,7 +46,7 @@ class Validator:
         errors += self._scaling(obj)
         if self._embeds:
             errors += embedded.validate(obj, self.schema)
-        errors += validating.repeated(obj, self.schema)
+        errors += list_types.repeated(obj, self.schema)
         return errors + self._rules(obj, None, errors, [])
 
     def validate_status(self, obj: Object, old: Object, warnings: list[str]) -> list[FieldError]:
@@ -57,8 +57,8 @@ class Validator:
             found = validating.validate(obj["status"], schema, *((old["status"],) if "status" in old else ()))
             errors = [FieldError(each.reason, _below("status", each.field), each.value, each.detail) for each in found]
         errors += self._scaled(obj)
-        if not validating.repeated(old, self.schema):
-            errors += validating.repeated(obj, self.schema)
+        if not list_types.repeated(old, self.schema):
+            errors += list_types.repeated(obj, self.schema)
         return errors + self._rules(obj, old, errors, warnings)
 
     def validate_update(self, obj: Object, old: Object, warnings: list[str]) -> list[FieldError]:
@@ -67,8 +67,8 @@ class Validator:
         errors += self._scaling(obj)
         if self._embeds:
             errors += embedded.validate(obj, self.schema)
-        if not validating.repeated(old, self.schema):
-            errors += validating.repeated(obj, self.schema)
+        if not list_types.repeated(old, self.schema):
+            errors += list_types.repeated(obj, self.schema)
         return errors + self._rules(obj, old, errors, warnings)
 
     def _rules(self, obj: Object, old: Object | None, errors: list[FieldError], warnings: list[str]) -> list[FieldError]:
@@ -93,15 +93,15 @@ class Validator:
     def _scaling(self, obj: Object) -> list[FieldError]:
         if not self._scale:
             return []
-        return validating.replicas(obj, self._scale["specReplicasPath"]) + self._scaled(obj)
+        return scale_fields.replicas(obj, self._scale["specReplicasPath"]) + self._scaled(obj)
 
     def _scaled(self, obj: Object) -> list[FieldError]:
         """What status says of its scale."""
         if not self._scale:
             return []
-        errors = validating.replicas(obj, self._scale["statusReplicasPath"])
+        errors = scale_fields.replicas(obj, self._scale["statusReplicasPath"])
         path = self._scale.get("labelSelectorPath")
-        return errors + validating.selector(obj, path) if path else errors
+        return errors + scale_fields.selector(obj, path) if path else errors
 
 
 def _below(path: str, field: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.api.machinery.schema import validating
+from setpoint.api.machinery.schema import list_types, scale_fields, validating
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_a_value(schema: dict[str, Any], value: Any, details: list[str]) -> None
     ],
 )
 def test_replicas(obj: dict[str, Any], detail: str) -> None:
-    assert [error.detail for error in validating.replicas(obj, ".status.n")] == ([detail] if detail else [])
+    assert [error.detail for error in scale_fields.replicas(obj, ".status.n")] == ([detail] if detail else [])
 
 
 def test_items_of_a_list_map_are_objects() -> None:
     schema = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {"type": "object"}}
-    [error] = validating.repeated([{"k": 1}, 2, {"k": 1}, 3], schema, "x")
+    [error] = list_types.repeated([{"k": 1}, 2, {"k": 1}, 3], schema, "x")
     assert (error.field, error.detail) == ("x[1]", "must be an object for an array of list-type map")
-    assert [error.field for error in validating.repeated([None, {}, {"k": 1}], schema, "x")] == ["x[1]"]
+    assert [error.field for error in list_types.repeated([None, {}, {"k": 1}], schema, "x")] == ["x[1]"]

@@ -2,21 +2,21 @@
 
 `validate(obj, schema, old)` ratchets: what is wrong in a part that an update has not changed is let pass. Source: kube-openapi
 `validation/validate` (the order of checks), `validation/errors` (the texts); apiextensions-apiserver `apiserver/validation`
-(how they become field errors, ratcheting) and `schema/listtype`.
+(how they become field errors, ratcheting).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from setpoint.api.machinery.patch.json_values import go_print, go_type
 from setpoint.api.machinery.schema import strings
+from setpoint.api.machinery.schema.list_types import repeated_at
 from setpoint.api.machinery.schema.unchanged import unchanged
-from setpoint.api.machinery.status import FieldError, duplicate, invalid, not_supported, required
+from setpoint.api.machinery.status import FieldError, invalid, not_supported, required
 
 Schema = Mapping[str, Any]
 
@@ -24,7 +24,6 @@ _ABSENT: Any = object()
 _NUMBERS = ("integer", "number")
 #: the format that a value has by itself
 _GO_FORMATS = {"integer": "int64", "number": "float64"}
-_INT32 = range(2**31)
 _BOUNDS = {
     "int32": range(-(2**31), 2**31),
     "int64": range(-(2**63), 2**63),
@@ -216,7 +215,7 @@ class Check:
             result.errors.append(self._invalid(size, f"should have at least {least} items"))
         if (most := schema.get("maxItems")) is not None and size > most:
             result.errors.append(FieldError("FieldValueTooMany", self._field, size, _at_most(most)))
-        if schema.get("uniqueItems") and next(_repeated(value), None) is not None:
+        if schema.get("uniqueItems") and next(repeated_at(value), None) is not None:
             result.errors.append(self._invalid("", "shouldn't contain duplicates"))
 
     def _enum(self, value: Any, result: Result) -> None:
@@ -355,92 +354,6 @@ def _key(schema: Schema, item: Any) -> bytes | None:
     return orjson.dumps([item.get(name) for name in schema.get("x-kubernetes-list-map-keys") or ()], option=orjson.OPT_SORT_KEYS)
 
 
-def _repeated(items: Sequence[Any]) -> Iterator[int]:
-    """Where a value stands for the second time; a third is not told."""
-    seen: dict[bytes, int] = {}
-    for index, item in enumerate(items):
-        mark = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
-        seen[mark] = seen.get(mark, 0) + 1
-        if seen[mark] == 2:
-            yield index
-
-
-# --- lists that are sets or maps ---
-
-
-def repeated(value: Any, schema: Schema | None, path: str = "") -> list[FieldError]:
-    """Items that stand twice in a list that is a set or a map."""
-    if schema is None:
-        return []
-    errors: list[FieldError] = []
-    if type(value) is dict:
-        known, others = schema.get("properties") or {}, schema.get("additionalProperties")
-        for name, found in value.items():
-            below = known.get(name, others)
-            if type(found) in (dict, list) and isinstance(below, Mapping):
-                place = f"{path}[{name}]" if name not in known else f"{path}.{name}" if path else name
-                errors += repeated(found, below, place)
-    elif type(value) is list:
-        errors += _repeated_items(value, schema, path)
-        items = schema.get("items")
-        for index, found in enumerate(value):
-            if type(found) in (dict, list) and isinstance(items, Mapping):
-                errors += repeated(found, items, f"{path}[{index}]")
-    return errors
-
-
-def _repeated_items(value: list[Any], schema: Schema, path: str) -> list[FieldError]:
-    kind = schema.get("x-kubernetes-list-type")
-    if kind == "set":
-        return [duplicate(f"{path}[{index}]", value[index]) for index in _repeated(value)]
-    if kind != "map":
-        return []
-    for index, item in enumerate(value):
-        if item is not None and type(item) is not dict:
-            return [invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map")]
-    names = schema.get("x-kubernetes-list-map-keys") or ()
-    keys = [{name: item[name] for name in names if name in (item or ())} for item in value]
-    return [duplicate(f"{path}[{index}]", keys[index]) for index in _repeated(keys)]
-
-
-# --- what else there is to look for ---
-
-
 def has_rules(schema: Any) -> bool:
     """Whether a schema holds rules in CEL anywhere."""
     return b'"x-kubernetes-validations"' in orjson.dumps(schema)
-
-
-def replicas(obj: Mapping[str, Any], where: str) -> list[FieldError]:
-    """The replicas of an object that can be scaled are a count of 32 bits."""
-    value, why = _nested(obj, where, int)
-    if why:
-        return [invalid(where, 0, why)]
-    if value is not None and value < 0:
-        return [invalid(where, value, "should be a non-negative integer")]
-    return [] if value is None or value in _INT32 else [invalid(where, value, f"should be less than or equal to {2**31 - 1}")]
-
-
-def selector(obj: Mapping[str, Any], where: str) -> list[FieldError]:
-    """The selector of an object that can be scaled is a text."""
-    why = _nested(obj, where, str)[1]
-    return [invalid(where, "", why)] if why else []
-
-
-def _nested(obj: Mapping[str, Any], where: str, kind: type) -> tuple[Any, str]:
-    """What stands at a path, or why it is not what it should be. Source: apimachinery `unstructured/helpers.go`."""
-    steps = where.removeprefix(".").split(".")
-    here: Any = obj
-    for index, step in enumerate(steps):
-        if here is None:
-            return None, ""
-        if not isinstance(here, Mapping):
-            return None, _not_a(steps[: index + 1], here, "map[string]interface{}")
-        if step not in here:
-            return None, ""
-        here = here[step]
-    return (here, "") if type(here) is kind else (None, _not_a(steps, here, go_type(kind())))
-
-
-def _not_a(steps: Sequence[str], found: Any, wanted: str) -> str:
-    return f".{'.'.join(steps)} accessor error: {go_print(found)} is of the type {go_type(found)}, expected {wanted}"
