@@ -140,6 +140,8 @@ async def test_writes_in_the_other_version(server: Server) -> None:
     again = await server.json("PUT", f"{_V2}/a", changed)
     assert again["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
     patch = {"spec": {"address": "h:3"}}
+    rehearsed = await server.json("PATCH", f"{_V2}/a?dryRun=All", patch, "application/merge-patch+json")
+    assert (rehearsed["spec"], rehearsed["metadata"]["generation"]) == ({"address": "h:3"}, 3)
     patched = await server.json("PATCH", f"{_V2}/a", patch, "application/merge-patch+json")
     assert patched["spec"] == {"address": "h:3"}
     stored = await server.json("GET", f"{_V1}/a")

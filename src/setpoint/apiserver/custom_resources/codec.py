@@ -111,6 +111,10 @@ class CustomCodec(Codec):
 
         return encode
 
+    async def rehearsed(self, obj: Object, imagined: Record) -> Record:
+        imagined.value = dumps(self._written(obj))
+        return imagined
+
     def _written(self, obj: Object) -> Object:
         wanted = self._family.stored
         return ordered(self._change(obj, wanted), self.resource.kind, wanted)

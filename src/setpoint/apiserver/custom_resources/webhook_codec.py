@@ -62,8 +62,12 @@ class WebhookCodec(CustomCodec):
     def encoder(self, strategy: Strategy, obj: Object) -> Encode:
         return _Writing(self, obj, select(strategy, obj))
 
-    async def rehearsed(self, obj: Object) -> Object:
-        return (await self.there_and_back(obj))[1]
+    async def rehearsed(self, obj: Object, imagined: Record) -> Record:
+        writing = _Writing(self, obj, imagined.selection)
+        await writing.there_and_back()
+        imagined.value = compact.dumps(writing.written)
+        writing.keep(imagined)
+        return imagined
 
     async def there_and_back(self, obj: Object) -> tuple[Object, Object]:
         """An object in the version that is stored, and in the endpoint's again."""
@@ -90,15 +94,15 @@ class _Writing:
         self._codec = codec
         self._obj = obj
         self._selection = selection
-        self._written = self._back = obj
+        self.written = self._back = obj
 
     async def there_and_back(self) -> None:
-        self._written, self._back = await self._codec.there_and_back(self._obj)
+        self.written, self._back = await self._codec.there_and_back(self._obj)
 
     def __call__(self, revision: int) -> Encoded:
-        for each in (self._written, self._back, self._obj):
+        for each in (self.written, self._back, self._obj):
             each["metadata"]["resourceVersion"] = str(revision)
-        return Encoded(compact.dumps(self._written), self._selection)
+        return Encoded(compact.dumps(self.written), self._selection)
 
     def keep(self, record: Record) -> None:
         """Leave the form of the endpoint's version with the record that was written."""

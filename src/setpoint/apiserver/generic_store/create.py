@@ -105,7 +105,7 @@ async def _write(store: GenericStore, context: Context, obj: Object) -> Record:
     if context.dry_run:
         if await store.store.head(key) is not None:
             raise await _exists(store, key, obj["metadata"])
-        return imagined(store, key, await store.codec.rehearsed(obj))
+        return await store.codec.rehearsed(obj, imagined(store, key, obj))
     try:
         return await store.store.create(key, store.codec.encoder(store.strategy, obj), ttl=store.resource.ttl)
     except protocol.Exists:

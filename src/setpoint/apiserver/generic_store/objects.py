@@ -81,9 +81,9 @@ class Codec:
         """What the store calls with the revision that a write of `obj` gets."""
         return encoder(strategy, obj)
 
-    async def rehearsed(self, obj: Object) -> Object:
-        """The object as it would be read if it were written. Raises what stops the write before it reaches the store."""
-        return obj
+    async def rehearsed(self, obj: Object, imagined: Record) -> Record:
+        """The record that a write of `obj` would have left. Raises what stops such a write before it reaches the store."""
+        return imagined
 
     def deleted(self, previous: Record, revision: int) -> Record:
         """The last state of an object with the version of its deletion."""

@@ -221,7 +221,7 @@ async def _write(store: GenericStore, context: Context, obj: Object, old: Object
     release = await creating.begin(store.resource.begin_update, context, obj, old)
     if context.dry_run:
         await release(success=False)
-        return creating.imagined(store, current.key, obj, current.revision)
+        return await store.codec.rehearsed(obj, creating.imagined(store, current.key, obj, current.revision))
     try:
         record = await store.store.update(
             current.key, store.codec.encoder(store.strategy, obj), expect=current.revision, ttl=store.resource.ttl
