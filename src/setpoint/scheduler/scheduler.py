@@ -1,15 +1,15 @@
 """The scheduler: informers fill the queue, cycles take from it, bindings and refusals are written beside them.
 
-One loop runs the cycles, each a synchronous slice; what has to be written goes through a bounded number of tasks, so that a slow
-API server slows the cycles down instead of piling up work. A pod that was given a node is assumed to be there until the server
-says otherwise. Nothing is kept that a restart would miss: the queue is whatever pods have no node.
+One loop runs the cycles, each a synchronous slice; what has to be written goes through a bounded number of tasks (`writes`). A
+pod that was given a node is assumed to be there until the server says otherwise. Nothing is kept that a restart would miss: the
+queue is whatever pods have no node.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -33,7 +33,7 @@ from setpoint.scheduler.cycle import MOST_SLICES, Cycle, CycleError, NoFit, Plac
 from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.eviction import Evictor
 from setpoint.scheduler.extender import Extender, ExtenderError, run_extended
-from setpoint.scheduler.framework import Handle, Victims, Work
+from setpoint.scheduler.framework import Handle, Victims
 from setpoint.scheduler.listers import InformerListers
 from setpoint.scheduler.nominator import Nominator
 from setpoint.scheduler.pods import PodInfo, pod_key, priority
@@ -44,12 +44,12 @@ from setpoint.scheduler.snapshot import Snapshot
 from setpoint.scheduler.status import Status, failed, refused_by_the_chosen
 from setpoint.scheduler.waiting_pods import WaitingPods
 from setpoint.scheduler.watching import UNFINISHED, Watching
+from setpoint.scheduler.writes import Writes
 
 T = TypeVar("T")
 log = logs.get_logger("scheduler")
 ATTEMPTS = metrics.counter("scheduler_schedule_attempts", "Attempts to schedule pods, by the result.", ("result", "profile"))
 
-MAX_WRITES = 64  # bindings and refusals under way at once
 IDLE_SECONDS = 3600.0
 SLICE_SECONDS = 0.002  # of cycles, before others have their turn
 
@@ -88,18 +88,19 @@ class Scheduler:
         self._evictor = Evictor(client, clock)
         rng = rng or random.Random()  # noqa: S311 - a lot among equals
         listers = InformerListers(self.informers)
-        self._later: list[tuple[str, Work]] = []
+        self._wake = asyncio.Event()
+        self._writes = Writes(self._wake.set)
         self._schedulers: dict[str, _Framework] = {}
         for profile, events in zip(config.profiles, recorders, strict=True):
-            handle = Handle(client, clock, self.snapshot, self.nominator, events, rng, listers, self.waiting_pods, self._later)
+            handle = Handle(
+                client, clock, self.snapshot, self.nominator, events, rng, listers, self.waiting_pods, self._writes.later
+            )
             made = Profile(handle, profile, plugins)
             cycle = Cycle(made, self.snapshot, self.nominator, rng)
             self._schedulers[profile.scheduler_name] = _Framework(made, cycle, events)
         self.profile = self._schedulers[config.profiles[0].scheduler_name].profile
         self.queue = SchedulingQueue(self._pre_enqueue, self.profile.sort_key, self._registered(), config.backoff, self._awaits)
         self._extenders = [Extender(each) for each in config.extenders]
-        self._wake = asyncio.Event()
-        self._writes = 0
         watching = Watching(self.queue, self.snapshot, self.nominator, clock, self._is_ours, self._wake.set)
         self.informers.of(NODES).on_change(watching.node_changed)
         self.informers.of(PODS, field_selector=UNFINISHED).on_change(watching.pod_changed)
@@ -144,7 +145,7 @@ class Scheduler:
     def activity(self) -> Activity:
         """Waiting (refused) pods hold nothing up; those that back off do."""
         counts = self.queue.counts()
-        mine = Activity(counts[Place.ACTIVE], self._writes + counts[Place.IN_FLIGHT], counts[Place.BACKOFF], None)
+        mine = Activity(counts[Place.ACTIVE], self._writes.under_way + counts[Place.IN_FLIGHT], counts[Place.BACKOFF], None)
         return combined((self.informers.activity(), *(each.activity() for each in self._recorders), mine))
 
     # ---- cycles
@@ -153,7 +154,7 @@ class Scheduler:
         """Pods of the queue one after the other, for ever; whatever the pods, no slice of work is long."""
         until = perf_counter() + SLICE_SECONDS
         while True:
-            queued = self.queue.pop(self._clock.monotonic()) if self._writes < MAX_WRITES else None
+            queued = self.queue.pop(self._clock.monotonic()) if not self._writes.full else None
             if queued is None:
                 await self._until_woken()
             else:
@@ -167,7 +168,7 @@ class Scheduler:
         self._wake.clear()
         due = self.queue.due()
         # With all writes under way, only the end of one matters.
-        full = due is None or self._writes >= MAX_WRITES
+        full = due is None or self._writes.full
         seconds = IDLE_SECONDS if full or due is None else due - self._clock.monotonic()
         await self._clock.wait(self._wake, max(seconds, 0.001))
 
@@ -218,9 +219,9 @@ class Scheduler:
         if status is not None:
             self._give_back(queued, placement)
             self._not_bound(tasks, queued, status, placement.node)
-            self._write_asked_for(tasks)
+            self._writes.start_later(tasks)
             return
-        self._write(tasks, f"bind {queued.key}", lambda: self._bind(tasks, queued, placement, held))
+        self._writes.start(tasks, f"bind {queued.key}", lambda: self._bind(tasks, queued, placement, held))
 
     def _reserve(self, queued: QueuedPod, placement: Placement) -> tuple[Status | None, float]:
         """A refusal, or for how many seconds the pod is held."""
@@ -244,15 +245,14 @@ class Scheduler:
             status = await self._held(queued, held) if held else None
             chosen = node if status is not None else ""
             if status is None and _waits_before_binding(queued):
-                status = await self._without_place(framework.profile.pre_bind(placement.state, pod, node))
+                status = await self._writes.without_place(framework.profile.pre_bind(placement.state, pod, node))
             status = status or await self._bind_by(queued, placement)
         except Exception as error:  # as in `_attempt`; a pod that stayed assumed would take room for ever
             log.exception("a plugin failed", pod=queued.key)
             status = failed(_words(error))
         if status is not None:
             self._give_back(queued, placement)
-            for name, work in self._asked_for():
-                await self._written(name, work)
+            await self._writes.do_later()
             self._not_bound(tasks, queued, status, chosen)
             return
         ATTEMPTS.labels("scheduled", framework.profile.name).inc()
@@ -272,16 +272,7 @@ class Scheduler:
                 log.info("not written", what=f"node of {queued.key}", error=str(error))
 
     async def _held(self, queued: QueuedPod, held: float) -> Status | None:
-        return await self._without_place(self.waiting_pods.hold(queued.key, held))
-
-    async def _without_place(self, work: Awaitable[T]) -> T:
-        """What may take long (a pod that is held, a volume that is made) takes no place among the writes."""
-        self._writes -= 1
-        self._wake.set()
-        try:
-            return await work
-        finally:
-            self._writes += 1
+        return await self._writes.without_place(self.waiting_pods.hold(queued.key, held))
 
     async def _bind_by(self, queued: QueuedPod, placement: Placement) -> Status | None:
         pod, node, profile = queued.pod, placement.node, self._framework(queued.pod).profile
@@ -316,11 +307,11 @@ class Scheduler:
         diagnosis, queued.victims = refusal.diagnosis, refusal.victims
         self.queue.fail(queued, self._clock.monotonic(), diagnosis.plugins, diagnosis.pending_plugins)
         self._tell(tasks, queued, conditions.UNSCHEDULABLE, str(refusal), refusal.nominated)
-        self._write_asked_for(tasks)
+        self._writes.start_later(tasks)
         if refusal.victims is not None:
             victims = refusal.victims
             self._take_promises_back(tasks, queued, victims.node)
-            self._write(tasks, f"preempt for {queued.key}", lambda: self._make_room(queued, victims))
+            self._writes.start(tasks, f"preempt for {queued.key}", lambda: self._make_room(queued, victims))
 
     def _take_promises_back(self, tasks: Tasks, queued: QueuedPod, node: str) -> None:
         """Less important pods that were promised the node have to look again."""
@@ -329,7 +320,7 @@ class Scheduler:
             if priority(info.pod) < mine and info.key != queued.key:
                 self.nominator.drop(info.key)
                 patch = conditions.not_nominated(info.pod)
-                self._write(tasks, f"promise of {info.key}", partial(self._evictor.patch_status, info.pod, patch))
+                self._writes.start(tasks, f"promise of {info.key}", partial(self._evictor.patch_status, info.pod, patch))
 
     def _broken(self, tasks: Tasks, queued: QueuedPod, message: str) -> None:
         """Nobody refused the pod: try again after a while."""
@@ -349,7 +340,7 @@ class Scheduler:
             promise = None
         patch = conditions.not_scheduled(pod, reason, message, promise, self._clock.now())
         if patch is not None:
-            self._write(tasks, f"status of {queued.key}", lambda: self._evictor.patch_status(pod, patch))
+            self._writes.start(tasks, f"status of {queued.key}", lambda: self._evictor.patch_status(pod, patch))
 
     def _promise(self, queued: QueuedPod, node: str) -> bool:
         """Promise the pod `node`, or nothing. Whether its status has to say so."""
@@ -368,39 +359,6 @@ class Scheduler:
         except (StatusError, TransportError):
             self.queue.again(queued, self._clock.monotonic())
             raise
-
-    # ---- writes
-
-    def _asked_for(self) -> list[tuple[str, Work]]:
-        """What plugins want written since this was last asked."""
-        asked, self._later[:] = [*self._later], []
-        return asked
-
-    def _write_asked_for(self, tasks: Tasks) -> None:
-        for name, work in self._asked_for():
-            self._write(tasks, name, work)
-
-    def _write(self, tasks: Tasks, name: str, work: Work) -> None:
-        """Run `work` as one of the bounded writes."""
-
-        async def run() -> None:
-            try:
-                await self._written(name, work)
-            finally:
-                self._writes -= 1
-                self._wake.set()
-
-        self._writes += 1
-        tasks.start(name, run())
-
-    async def _written(self, name: str, work: Work) -> None:
-        """What the server refuses is only logged: the next attempt says it again."""
-        try:
-            await work()
-        except (StatusError, TransportError) as error:
-            log.info("not written", what=name, error=str(error))
-        except Exception:  # the one place where a write's errors end: the others go on
-            log.exception("not written", what=name)
 
 
 def _waits_before_binding(queued: QueuedPod) -> bool:
