@@ -54,7 +54,7 @@ class Database:
         connection.execute("CREATE TABLE IF NOT EXISTS log (revision INTEGER PRIMARY KEY, key TEXT, value BLOB)")
         while (writes := self.queue.get()) is not None:
             places = ",".join(["(?,?,?)"] * len(writes))
-            connection.execute(f"INSERT INTO log VALUES {places}", [column for write in writes for column in write])  # noqa: S608
+            connection.execute(f"INSERT INTO log VALUES {places}", [column for write in writes for column in write])  # noqa: S608  # question marks only
             self.loop.call_soon_threadsafe(self.committed)
         connection.close()
 

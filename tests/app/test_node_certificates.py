@@ -77,7 +77,7 @@ class Rig:
             random.Random(1),  # noqa: S311  the same chance at every run
         )
         begun = self.clock.now()
-        made._life = lambda: (begun, begun + 1000.0) if made.pair.certificate.exists() else None  # type: ignore[method-assign]
+        made._life = lambda: (begun, begun + 1000.0) if made.pair.certificate.exists() else None  # type: ignore[method-assign]  # a double
         return made
 
 

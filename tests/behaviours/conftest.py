@@ -35,7 +35,7 @@ class Watching:
     def __init__(self, response: Response) -> None:
         self.response = response
         assert response.stream is not None, response.body
-        self.stream: AsyncGenerator[bytes, None] = response.stream  # type: ignore[assignment]
+        self.stream: AsyncGenerator[bytes, None] = response.stream  # type: ignore[assignment]  # a watch's is one
         self._events: list[Any] = []
 
     async def next(self) -> Any:

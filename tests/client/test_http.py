@@ -91,7 +91,7 @@ async def test_a_call_made_while_the_connections_are_made_anew_is_not_lost() -> 
             await client.list(PODS)
             await original()
 
-        former.close = slowly  # type: ignore[method-assign]
+        former.close = slowly  # type: ignore[method-assign]  # a double
         await transport.renew()
         assert former.closed
         assert transport._kept not in {None, kept}

@@ -10,7 +10,7 @@ from setpoint.testing.scheduling import Rig, node, pod
 
 
 def victims(rig: Rig, **spec: object) -> tuple[str, list[str]]:
-    found = rig.no_fit(pod("p", priority=1000, **spec)).victims  # type: ignore[arg-type]
+    found = rig.no_fit(pod("p", priority=1000, **spec)).victims  # type: ignore[arg-type]  # a Struct's fields by name
     assert found is not None
     return found.node, [victim.metadata.name for victim in found.pods]
 

@@ -47,7 +47,7 @@ def test_a_board_remembers_only_so_many_marks() -> None:
 
 
 def read(snapshot: Snapshot, names: Iterable[str], column: list[int]) -> list[int]:
-    return [*Candidates(snapshot.get(name) for name in names if snapshot.get(name) is not None).gather(column)]  # type: ignore[misc]
+    return [*Candidates(snapshot.get(name) for name in names if snapshot.get(name) is not None).gather(column)]  # type: ignore[misc]  # those that are None are left out
 
 
 def test_columns_are_read_for_none_one_or_many_nodes() -> None:

@@ -223,7 +223,7 @@ async def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     await store.open()
     await store.create("pods/d/a", body("a"))
-    journal = store._journal._journal  # type: ignore[attr-defined]
+    journal = store._journal._journal  # type: ignore[attr-defined]  # below the seal
     await journal._call(lambda: journal._connection.execute("PRAGMA max_page_count=1").fetchall())
     with pytest.raises(Unavailable, match="full"):
         await store.create("pods/d/big", body("x" * 200_000))

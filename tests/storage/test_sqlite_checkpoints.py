@@ -23,7 +23,7 @@ async def test_the_log_is_copied_beside_the_writer_and_begins_anew(tmp_path: Pat
     def spy(self: sqlite_checkpoints.Checkpoints, connection: object, who: str) -> None:
         by.append(who)
         assert (threading.current_thread().name == "storage-checkpoint") == (who == "thread")
-        checkpoint(self, connection, who)  # type: ignore[arg-type]
+        checkpoint(self, connection, who)  # type: ignore[arg-type]  # only passed on
 
     monkeypatch.setattr(sqlite_checkpoints.Checkpoints, "_checkpoint", spy)
     store = sqlite_store(tmp_path, RealClock())

@@ -91,7 +91,7 @@ class _Dumper(yaml.SafeDumper):
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         """Nothing is tagged: what needs quotes has them by its representer."""
-        return _STRING if kind is yaml.ScalarNode else super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+        return _STRING if kind is yaml.ScalarNode else super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]  # PyYAML's
 
     def expect_document_start(self, first: bool = False) -> None:
         self.open_ended = False

@@ -168,7 +168,7 @@ def simulated_nodes(options: Options, client: Client, clients: Callable[[str], C
             raise StartError(str(error)) from error
     specs = [NodeSpec(name) for name in options.node_names]
     lease = max(1, round(options.timings.lease_seconds))
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)  # noqa: S311  # a seed makes it repeat itself
     return SimulatedNodes(client, clock, specs, stages=stages, clients=clients, beats=Beats(lease), rng=chance)
 
 

@@ -192,7 +192,7 @@ class VirtualClock:
         loop = asyncio.get_running_loop()
         # asyncio's loop keeps runnable callbacks in `_ready`; while one of them (this task) runs, the rest of its round
         # is still there. Empty means that nobody but us would run.
-        ready = loop._ready  # type: ignore[attr-defined]  # noqa: SLF001
+        ready = loop._ready  # type: ignore[attr-defined]  # noqa: SLF001  # there is no public way to ask
         while True:
             await asyncio.sleep(0)
             if not ready:

@@ -92,7 +92,7 @@ class VirtualCluster:
         self.clock = clock or VirtualClock()
         self.seed = seed
         self.rng = random.Random(seed)  # noqa: S311  # a test's seed
-        self.faults = Faults(self.clock, random.Random(seed + 1))  # noqa: S311
+        self.faults = Faults(self.clock, random.Random(seed + 1))  # noqa: S311  # a test's seed
         self.store = memory_store(self.clock)
         self._server = _ApiServer(make_pipeline(self.store, self.clock, address=lambda: "127.0.0.1:6443"))
         self.client = Client(self._transport(ADMIN), user_agent="kubectl", clock=self.clock)

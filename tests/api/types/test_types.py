@@ -68,7 +68,7 @@ def test_a_pod_reads_as_the_design_says() -> None:
     assert pod.status.conditions[0].last_probe_time == ""
     assert pod.metadata.labels == {"a": "b"}
     with pytest.raises(AttributeError):
-        pod.spec.node_name = "m"  # type: ignore[misc]
+        pod.spec.node_name = "m"  # type: ignore[misc]  # it is frozen, which is tested
 
 
 def test_nulls_anywhere_are_absence() -> None:

@@ -221,9 +221,9 @@ async def test_a_watch_is_recorded_when_it_begins_and_when_it_ends(rig: Rig) -> 
     response = await rig(f"GET {CONFIGMAPS}?watch=1")
     assert [event["stage"] for event in rig.events()] == ["RequestReceived", "ResponseStarted"]
     assert response.stream is not None
-    await response.stream.aclose()  # type: ignore[attr-defined]
+    await response.stream.aclose()  # type: ignore[attr-defined]  # a generator
     assert [event["stage"] for event in rig.events()] == ["ResponseComplete"]
-    await response.stream.aclose()  # type: ignore[attr-defined]
+    await response.stream.aclose()  # type: ignore[attr-defined]  # a generator
     assert rig.events() == []
 
 
@@ -232,7 +232,7 @@ async def test_lines_are_in_the_order_in_which_things_happened(rig: Rig) -> None
     watch = await rig(f"GET {CONFIGMAPS}?watch=1", audit_id="watch")
     await rig(f"GET {CONFIGMAPS}", audit_id="list")
     assert watch.stream is not None
-    await watch.stream.aclose()  # type: ignore[attr-defined]
+    await watch.stream.aclose()  # type: ignore[attr-defined]  # a generator
     assert [(event["auditID"], event["stage"]) for event in rig.events()] == [
         ("watch", "RequestReceived"),
         ("watch", "ResponseStarted"),

@@ -223,7 +223,7 @@ async def test_watches_hold_no_seat_and_are_counted_for_writes(api: Api) -> None
     assert level.seats == 0
     for response in streams:
         assert response.stream is not None
-        await response.stream.aclose()  # type: ignore[attr-defined]
+        await response.stream.aclose()  # type: ignore[attr-defined]  # a generator
     assert watchers.total == 0
 
 

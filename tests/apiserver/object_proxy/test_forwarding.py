@@ -57,7 +57,7 @@ async def test_a_pod_sees_neither_credentials_nor_who_asks(door: Door) -> None:
     assert not {"Authorization", "X-Remote-User", "X-Remote-Group", "X-Hop"} & set(got)
     assert (got["Cookie"], got["X-Own"], got["Host"]) == ("a=b", "2", "here.example:1")
     assert got["X-Forwarded-For"] == "192.0.2.1, 127.0.0.1"
-    assert got.getall("X-Forwarded-Uri") == [f"{PROXY}/a"]  # type: ignore[attr-defined]
+    assert got.getall("X-Forwarded-Uri") == [f"{PROXY}/a"]  # type: ignore[attr-defined]  # a multidict
 
 
 async def test_without_a_slash_the_client_is_sent_to_where_there_is_one(door: Door) -> None:
@@ -103,7 +103,7 @@ async def test_headers_come_back_but_for_those_of_the_connection_and_of_other_or
     door.web.answers["/many"] = many
     code, text, headers = await door.ask(f"{PROXY}/many")
     assert (code, text) == (418, "tea")
-    assert headers.getall("Set-Cookie") == ["a=1", "b=2"]  # type: ignore[attr-defined]
+    assert headers.getall("Set-Cookie") == ["a=1", "b=2"]  # type: ignore[attr-defined]  # a multidict
     assert (headers["Cache-Control"], headers["X-Odd"]) == ("max-age=5", "1")
     assert not {"Access-Control-Allow-Origin", "Keep-Alive"} & set(headers)
 

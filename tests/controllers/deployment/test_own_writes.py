@@ -40,7 +40,7 @@ def attempt(writes: OwnWrites, error: Exception) -> None:
 
 async def test_a_write_must_be_shown() -> None:
     server = Server()
-    writes = OwnWrites(server, server)  # type: ignore[arg-type]
+    writes = OwnWrites(server, server)  # type: ignore[arg-type]  # stands for both
     assert writes.are_shown(KEY)
     writes.note(OWNER, replica_set(12))
     assert not writes.are_shown(KEY)
@@ -51,7 +51,7 @@ async def test_a_write_must_be_shown() -> None:
 @pytest.mark.parametrize("error", [TransportError("connection reset by peer"), StatusError(504, "Timeout", "late")])
 async def test_a_write_without_an_answer_is_looked_for_once(error: Exception) -> None:
     server = Server()
-    writes = OwnWrites(server, server)  # type: ignore[arg-type]
+    writes = OwnWrites(server, server)  # type: ignore[arg-type]  # stands for both
     attempt(writes, error)
     assert not writes.are_shown(KEY)
     server.there = [replica_set(11), replica_set(99, owner="another")]
@@ -65,7 +65,7 @@ async def test_a_write_without_an_answer_is_looked_for_once(error: Exception) ->
 
 async def test_a_write_that_was_never_carried_out_holds_nothing_up() -> None:
     server = Server()
-    writes = OwnWrites(server, server)  # type: ignore[arg-type]
+    writes = OwnWrites(server, server)  # type: ignore[arg-type]  # stands for both
     attempt(writes, TransportError("connection refused"))
     await writes.find_out(OWNER)
     assert writes.are_shown(KEY)
@@ -73,6 +73,6 @@ async def test_a_write_that_was_never_carried_out_holds_nothing_up() -> None:
 
 async def test_a_refusal_is_an_answer() -> None:
     server = Server()
-    writes = OwnWrites(server, server)  # type: ignore[arg-type]
+    writes = OwnWrites(server, server)  # type: ignore[arg-type]  # stands for both
     attempt(writes, StatusError(409, "Conflict", "the object has been modified"))
     assert writes.are_shown(KEY)

@@ -88,7 +88,7 @@ def test_each_step_is_allowed(seed: int) -> None:
 
 def test_a_window_never_changes_the_direction() -> None:
     """What is wanted grows, but less was wanted a moment ago: the replicas stay. And the other way round."""
-    spec = {"scaleUp": rules(random.Random(1), (300,)), "scaleDown": rules(random.Random(1), (300,))}  # noqa: S311
+    spec = {"scaleUp": rules(random.Random(1), (300,)), "scaleDown": rules(random.Random(1), (300,))}  # noqa: S311  # predictable on purpose
     behavior = msgspec.convert(spec, HorizontalPodAutoscalerBehavior)
     memory = allow(Asked(5, 3, 1, 20), behavior, Memory(), 0.0).memory
     assert allow(Asked(5, 10, 1, 20), behavior, memory, 15.0).replicas == 5
@@ -98,7 +98,7 @@ def test_a_window_never_changes_the_direction() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_nothing_happens_within_tolerance(seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)  # noqa: S311  # predictable on purpose
     tolerance = Tolerance(down=chance.choice((0.1, 0.3)), up=chance.choice((0.0, 0.1, 0.5)))
     for _ in range(50):
         current, target = chance.randint(1, 30), chance.randint(1000, 9000)

@@ -36,7 +36,7 @@ def bound(path: Path, *, uid: str = "c", **source: Any) -> Objects:
 
 
 def claimed(objects: Objects) -> ClaimedVolumes:
-    return ClaimedVolumes(objects)  # type: ignore[arg-type]
+    return ClaimedVolumes(objects)  # type: ignore[arg-type]  # a double
 
 
 def test_the_name_of_the_claim() -> None:

@@ -38,5 +38,5 @@ class TestThreeMembers(OnEtcd):
         self.etcd = three
 
     if not os.environ.get("SETPOINT_ETCD_ROUNDS"):
-        test_what_has_a_time_to_live_vanishes = None  # type: ignore[assignment]
-        test_reopen = None  # type: ignore[assignment]
+        test_what_has_a_time_to_live_vanishes = None  # type: ignore[assignment]  # left out here
+        test_reopen = None  # type: ignore[assignment]  # left out here

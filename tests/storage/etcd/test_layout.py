@@ -68,11 +68,11 @@ def test_no_text_of_a_user_is_taken_for_the_stand_in(text: str) -> None:
     obj = {"metadata": {"annotations": {text: text, "resourceVersion": text}}, "data": text}
 
     def encode(revision: int) -> Encoded:
-        return Encoded(orjson.dumps({**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}))  # type: ignore[dict-item]
+        return Encoded(orjson.dumps({**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}))  # type: ignore[dict-item]  # JSON
 
     stored, named = encode_unknown(encode, b"writer.1")
     assert named
-    assert orjson.loads(stored.value)["metadata"]["annotations"] == obj["metadata"]["annotations"]  # type: ignore[index]
+    assert orjson.loads(stored.value)["metadata"]["annotations"] == obj["metadata"]["annotations"]  # type: ignore[index]  # JSON
     assert name_of(stored.value) == b"writer.1"
     assert reveal(stored.value, 42) == encode(42).value
 

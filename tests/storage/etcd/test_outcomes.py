@@ -37,7 +37,7 @@ class Line:
         async def write(request: Any) -> Any:
             return await (queue.pop(0)(self.send, request) if queue else self.send(request))
 
-        self.connection.write = write  # type: ignore[method-assign]
+        self.connection.write = write  # type: ignore[method-assign]  # a double
 
     async def deaf(self, send: Send, request: Any) -> Any:
         """It happens; nobody hears of it."""
@@ -157,8 +157,8 @@ async def test_what_cannot_be_known_is_called_uncertain(store: Cache, line: Line
     monkeypatch.setattr(writes, "RESOLVE_SECONDS", 0.2)
     line.next(line.deaf)
     read = line.connection.read
-    line.connection.read = nothing  # type: ignore[method-assign]
+    line.connection.read = nothing  # type: ignore[method-assign]  # a double
     with pytest.raises(Uncertain, match="is not known"):
         await store.create("pods/d/a", body("a"))
-    line.connection.read = read  # type: ignore[method-assign]
+    line.connection.read = read  # type: ignore[method-assign]  # a double
     assert (await store.get("pods/d/a")).selection == "a"

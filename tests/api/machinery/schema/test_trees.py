@@ -38,7 +38,7 @@ def test_what_a_node_knows() -> None:
     assert spec["overhead"].items is not None
     assert spec["overhead"].items.kind == "quantity"
     assert trees.load().tree(CORE + "ServicePort").fields["targetPort"].kind == "int-or-string"
-    assert trees.load().tree(CORE + "Secret").fields["data"].items.kind == "bytes"  # type: ignore[union-attr]
+    assert trees.load().tree(CORE + "Secret").fields["data"].items.kind == "bytes"  # type: ignore[union-attr]  # a map has items
     assert trees.load().tree(CORE + "LocalObjectReference").atomic
     assert trees.load().tree("io.k8s.api.coordination.v1.LeaseSpec").fields["renewTime"].kind == "micro-time"
 
@@ -46,7 +46,7 @@ def test_what_a_node_knows() -> None:
 def test_recursive_types_are_made_as_they_are_walked() -> None:
     node = trees.load().tree(trees.SCHEMA)
     for _ in range(50):
-        node = node.fields["properties"].items  # type: ignore[assignment]
+        node = node.fields["properties"].items  # type: ignore[assignment]  # a map has items
     assert node.fields["maximum"].kind == "number"
     assert set(node.fields["items"].choices) == {"object", "list"}
 
