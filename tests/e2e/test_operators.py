@@ -92,7 +92,7 @@ def kinds(kubectl: Kubectl, source: Path) -> None:
     definitions = [each for each in yaml.safe_load_all((source / "peering.yaml").read_text()) if each]
     for wanted in ("CustomResourceDefinition", "ClusterKopfPeering", "KopfPeering"):
         chosen = yaml.safe_dump_all([each for each in definitions if each["kind"] == wanted])
-        eventually(lambda chosen=chosen: not kubectl.run("apply", "-f", "-", stdin=chosen).returncode)  # type: ignore[misc]  # the default binds the value of this round
+        eventually(lambda chosen=chosen: not kubectl.run("apply", "-f", "-", stdin=chosen).returncode)  # type: ignore[misc]  # this round's
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_the_admission_example_runs_unmodified(
     ready(operator)
     space = operator.namespace
     for kind in ("validating", "mutating"):
-        eventually(lambda kind=kind: "auto.kopf.dev" in kubectl("get", f"{kind}webhookconfigurations", "-o", "yaml"))  # type: ignore[misc]  # the default binds the value of this round
+        eventually(lambda kind=kind: "auto.kopf.dev" in kubectl("get", f"{kind}webhookconfigurations", "-o", "yaml"))  # type: ignore[misc]  # this round's
     obj = yaml.safe_load((source / "examples" / "obj.yaml").read_text())
     obj["spec"]["field"] = "wrong"
     refused = kubectl.run("create", "-n", space, "-f", "-", stdin=yaml.safe_dump(obj))

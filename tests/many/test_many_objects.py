@@ -85,10 +85,10 @@ def _manifests(folder: Path) -> None:
     for number in range(APPLIED):
         meta = f"metadata:\n  name: o-{number}\n  labels: {{many: objects}}\n"
         bodies: tuple[Callable[[], str], ...] = (
-            lambda meta=meta: f"apiVersion: v1\nkind: ConfigMap\n{meta}data: {{a: b}}\n",  # type: ignore[misc]  # the default binds the value of this round
-            lambda meta=meta: f"apiVersion: v1\nkind: Secret\n{meta}data: {{a: Yg==}}\n",  # type: ignore[misc]  # the default binds the value of this round
-            lambda meta=meta: f"apiVersion: v1\nkind: Service\n{meta}spec:\n  ports: [{{port: 80}}]\n",  # type: ignore[misc]  # the default binds the value of this round
-            lambda meta=meta: f"apiVersion: v1\nkind: ServiceAccount\n{meta}",  # type: ignore[misc]  # the default binds the value of this round
+            lambda meta=meta: f"apiVersion: v1\nkind: ConfigMap\n{meta}data: {{a: b}}\n",  # type: ignore[misc]  # this round's
+            lambda meta=meta: f"apiVersion: v1\nkind: Secret\n{meta}data: {{a: Yg==}}\n",  # type: ignore[misc]  # this round's
+            lambda meta=meta: f"apiVersion: v1\nkind: Service\n{meta}spec:\n  ports: [{{port: 80}}]\n",  # type: ignore[misc]  # this round's
+            lambda meta=meta: f"apiVersion: v1\nkind: ServiceAccount\n{meta}",  # type: ignore[misc]  # this round's
         )
         (folder / f"{number}.yaml").write_text(bodies[number % 4]())
 

@@ -268,7 +268,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
 def _end_leftovers(directory: Path) -> None:
     """A failed test must not leave processes behind."""
     for folder in (directory / "nodes").glob("*/pods/*"):
-        procfs.kill_until_none(lambda uid=folder.name: procfs.leftovers(uid, ()))  # type: ignore[misc]  # the default binds the value of this round
+        procfs.kill_until_none(lambda uid=folder.name: procfs.leftovers(uid, ()))  # type: ignore[misc]  # this round's
         record = folder / "supervisor.json"
         if record.exists():
             identity = json.loads(record.read_text())

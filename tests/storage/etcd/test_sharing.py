@@ -80,7 +80,7 @@ async def test_increments_of_two_servers_are_not_lost(stores: tuple[Cache, Cache
             head = await store.head("configmaps/d/n") or await store.get("configmaps/d/n")
             value = b"%d" % (int(head.value) + 1)
             try:
-                await store.update("configmaps/d/n", lambda _, value=value: Encoded(value), expect=head.revision)  # type: ignore[misc]  # the default binds the value of this round
+                await store.update("configmaps/d/n", lambda _, value=value: Encoded(value), expect=head.revision)  # type: ignore[misc]  # this round's
                 return
             except Conflict:
                 continue
