@@ -1,1 +1,0 @@
-"""Services' traffic and DNS (to come)."""
