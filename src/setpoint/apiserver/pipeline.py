@@ -45,7 +45,23 @@ Serve = Callable[[Request, RequestInfo], Awaitable[Response]]
 
 #: seconds that a request may take if it is no watch and takes over no connection
 REQUEST_TIMEOUT = 60.0
-_VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+#: Kubernetes' words for a request that failed on a fault of the server's own (apiserver `server/filters/wrap.go`)
+_PANIC = "This request caused apiserver to panic. Look in the logs for details."
+#: subresources that take over a connection, and those that may take as long as they want
+_CONNECTING = ("exec", "attach", "portforward", "proxy")
+_LONG = ("exec", "attach", "portforward", "proxy", "log")
+#: verbs whose handler is a module of another name
+_MODULES = {"deletecollection": "delete_collection"}
+#: resources that are never stored → the module and function that answer
+_VIRTUAL = {
+    "bindings": ("subresources.binding", "handle"),
+    "componentstatuses": ("component_status", "handle"),
+    "selfsubjectreviews": ("reviews", "self_subject"),
+    "selfsubjectaccessreviews": ("reviews", "self_access"),
+    "selfsubjectrulesreviews": ("reviews", "self_rules"),
+    "subjectaccessreviews": ("reviews", "subject_access"),
+    "localsubjectaccessreviews": ("reviews", "subject_access"),
+}
 
 
 class Authorizer(Protocol):
@@ -324,23 +340,6 @@ class Pipeline:
             if path == "/":
                 return text_response("404 page not found\n", 404)
             path = path.rpartition("/")[0] or "/"
-
-
-#: Kubernetes' words for a request that failed on a fault of the server's own (apiserver `server/filters/wrap.go`)
-_PANIC = "This request caused apiserver to panic. Look in the logs for details."
-_CONNECTING = ("exec", "attach", "portforward", "proxy")
-_LONG = ("exec", "attach", "portforward", "proxy", "log")
-_MODULES = {"deletecollection": "delete_collection"}
-#: resources that are never stored → the module and function that answer
-_VIRTUAL = {
-    "bindings": ("subresources.binding", "handle"),
-    "componentstatuses": ("component_status", "handle"),
-    "selfsubjectreviews": ("reviews", "self_subject"),
-    "selfsubjectaccessreviews": ("reviews", "self_access"),
-    "selfsubjectrulesreviews": ("reviews", "self_rules"),
-    "subjectaccessreviews": ("reviews", "subject_access"),
-    "localsubjectaccessreviews": ("reviews", "subject_access"),
-}
 
 
 def _takes_long(request: Request, info: RequestInfo) -> bool:
