@@ -210,10 +210,6 @@ class Rig:
         return int(json.loads(record.read_text())["pid"]) if record.exists() else 0
 
 
-def _running(pod: Pod) -> bool:
-    return pod.status.phase == "Running" and all(status.ready for status in pod.status.container_statuses)
-
-
 def restarted(pod: Pod) -> bool:
     """Whether the pod's container runs in its second attempt."""
     status = pod.status.container_statuses[0]

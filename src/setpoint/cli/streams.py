@@ -21,7 +21,8 @@ from setpoint.client.transport import Request
 from setpoint.client.transports.http import ssl_context
 
 _PROTOCOL = "v5.channel.k8s.io"
-_STDIN, _STDOUT, _STDERR, _STATUS, _CLOSE = 0, 1, 2, 3, 255
+#: channels: the first byte of a message (2 is standard error; 255 closes the one that its second byte names)
+_STDIN, _STDOUT, _STATUS, _CLOSE = 0, 1, 3, 255
 
 
 def _pod(word: str) -> str:
