@@ -12,7 +12,6 @@ import random
 from collections.abc import Sequence
 from functools import partial
 from time import perf_counter
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -46,7 +45,6 @@ from setpoint.scheduler.waiting_pods import WaitingPods
 from setpoint.scheduler.watching import UNFINISHED, Watching
 from setpoint.scheduler.writes import Writes
 
-T = TypeVar("T")
 log = logs.get_logger("scheduler")
 ATTEMPTS = metrics.counter("scheduler_schedule_attempts", "Attempts to schedule pods, by the result.", ("result", "profile"))
 

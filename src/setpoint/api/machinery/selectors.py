@@ -19,7 +19,6 @@ from setpoint.api.machinery.integers import int64
 from setpoint.api.machinery.status import FieldError, forbidden, go_value, invalid, required
 
 __all__ = [
-    "EVERYTHING",
     "NOTHING",
     "FieldRequirement",
     "FieldSelector",
@@ -136,7 +135,6 @@ def _compile_equal(pairs: tuple[tuple[str, str], ...]) -> Matcher:
     return matches
 
 
-EVERYTHING = LabelSelector()
 NOTHING = LabelSelector(nothing=True)
 
 # --- the grammar ---

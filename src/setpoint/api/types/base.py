@@ -8,8 +8,6 @@ only a careless server writes.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
 
 import msgspec
@@ -55,8 +53,3 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [without_nulls(item) for item in value]
     return value
-
-
-def decoder(type: type[T]) -> Callable[[bytes | memoryview], T]:
-    """`decode` for one type, for loops that decode many."""
-    return functools.partial(decode, type=type)

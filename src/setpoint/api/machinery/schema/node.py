@@ -10,35 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-#: what `Node.kind` may be; `any` is JSON that nobody looks into
-KINDS = frozenset(
-    {
-        "object",
-        "list",
-        "map",
-        "string",
-        "integer",
-        "number",
-        "boolean",
-        "int-or-string",
-        "quantity",
-        "time",
-        "micro-time",
-        "bytes",
-        "any",
-    }
-)
-
 Fields = Mapping[str, "Node"]
 
 
 class Node:
     """One field, list item or map value, with its place's facts (presence, list kind, patch tags) and its type's.
 
-    `fields` belongs to objects (empty for the others), `items` to lists and maps. `go` is the type as Kubernetes' messages
-    print it. `builtin` says which rules of presence hold: a Go struct's (pointer, always, omitzero) or a structural schema's
-    (nullable, default, preserve_unknown, validations in `schema`). `choices` are the forms that a field takes besides free
-    JSON: a schema that may also be a boolean or a list (`"object"`, `"list"` → node).
+    `kind` is object, list, map, string, integer, number, boolean, int-or-string, quantity, time, micro-time, bytes, or any
+    (JSON that nobody looks into). `fields` belongs to objects (empty for the others), `items` to lists and maps. `go` is the
+    type as Kubernetes' messages print it. `builtin` says which rules of presence hold: a Go struct's (pointer, always,
+    omitzero) or a structural schema's (nullable, default, preserve_unknown, validations in `schema`). `choices` are the forms
+    that a field takes besides free JSON: a schema that may also be a boolean or a list (`"object"`, `"list"` → node).
     """
 
     __slots__ = (
