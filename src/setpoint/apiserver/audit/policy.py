@@ -42,6 +42,8 @@ class _Rule:
         self._namespaces = frozenset(given.get("namespaces") or ())
         self._resources: list[Given] = given.get("resources") or []
         self._paths: list[str] = given.get("nonResourceURLs") or []
+        #: whether it is for every request
+        self.is_plain = not any((self._users, self._groups, self._verbs, self._namespaces, self._resources, self._paths))
         own = given.get("omitManagedFields")
         self.verdict = Verdict(
             LEVELS.index(given["level"]),
@@ -99,7 +101,7 @@ class Policy:
 
     def judge(self, user: UserInfo | None, info: RequestInfo) -> Verdict:
         for rule in self._rules:
-            if rule.matches(user, info):
+            if rule.is_plain or rule.matches(user, info):
                 return rule.verdict
         return self._nothing
 

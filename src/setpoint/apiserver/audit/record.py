@@ -29,6 +29,7 @@ _HEADS = tuple(
     for level in LEVELS
 )
 _RECEIVED_AT, _RECEIVED_END = b'"requestReceivedTimestamp":"', b'",'
+_RECEIVED = 3  # where among the pieces that lines share it stands
 _AT, _END = b'"stageTimestamp":"', b'"}\n'
 _TOLD, _TOLD_END = b'","annotations":', b"}\n"
 #: subresources that are passed on, or go on for long
@@ -48,6 +49,7 @@ class Record:
     """What is known of a request."""
 
     __slots__ = (
+        "_decided",
         "_info",
         "_later",
         "_named",
@@ -65,34 +67,42 @@ class Record:
         self.user: UserInfo | None = request.user  # whom an impersonation replaces
         self.verdict = verdict
         self.identity = identity
-        self._received = stamp(received)
+        self._received = received
         #: what is known once there is an answer, with a comma behind it
         self.answer = b""
         self._info = info
         self._shared: Pieces = ()  # what all lines have in common
         self._later: Pieces = ()  # what an impersonation adds
+        self._decided = ("", "")  # whether it was allowed, and why
         self._named: dict[str, str] | None = None  # what the body adds to the reference
 
     # --- lines ---
 
     def first_line(self) -> Pieces:
         """The line of the first stage."""
-        return (_HEADS[self.verdict.level][RECEIVED], *(self._shared or self._share()), _AT, self._received, _END)
+        shared = self._shared or self._share()
+        return (_HEADS[self.verdict.level][RECEIVED], *shared, _AT, shared[_RECEIVED], _END)
 
     def line(self, stage: str, at: float) -> Pieces:
         """The line of a later stage."""
         shared = self._shared or self._share()
         if self._named:
             shared = (shared[0], asked(self.request, self._info, self._named), *shared[2:])
-        told = self.request.annotations
-        end = (_TOLD, encoded(told), _TOLD_END) if told else (_END,)
+        told = self._annotations()
+        end = (_TOLD, told, _TOLD_END) if told else (_END,)
         return (_HEADS[self.verdict.level][stage], *shared, *self._later, self.answer, _AT, stamp(at), *end)
+
+    def _annotations(self) -> bytes:
+        told, (decision, reason) = self.request.annotations, self._decided
+        if not decision:
+            return encoded(told) if told else b""
+        return _of_decision(decision, reason) if not told else encoded({**told, _DECISION: decision, _REASON: reason})
 
     def _share(self) -> Pieces:
         """What lines have in common, with a comma behind it."""
         request = self.request
         what, who = asked(request, self._info, None), asking(request, self.user)
-        self._shared = (encoded(self.identity), what, _RECEIVED_AT, self._received, _RECEIVED_END, who)
+        self._shared = (encoded(self.identity), what, _RECEIVED_AT, stamp(self._received), _RECEIVED_END, who)
         return self._shared
 
     # --- what becomes known ---
@@ -101,10 +111,10 @@ class Record:
         """Take in what is known once the answer begins."""
         request, info = self.request, self._info
         if (decision := info.decision) is not None:
-            failed = bool(decision.error) and not decision.allowed
-            if not failed:
-                request.annotations[_DECISION] = "allow" if decision.allowed else "forbid"
-            request.annotations[_REASON] = "internal error" if failed else decision.reason
+            if decision.error and not decision.allowed:
+                request.annotations[_REASON] = "internal error"
+            else:
+                self._decided = ("allow" if decision.allowed else "forbid", decision.reason)
         if request.impersonated is not None:
             self._impersonates(request.impersonated)
         sent = None
@@ -176,6 +186,11 @@ class Record:
         if whole and answer is not None:
             found["responseObject"] = without_managers(answer) if self.verdict.omit_managed_fields else answer
         return found
+
+
+@lru_cache(maxsize=512)
+def _of_decision(decision: str, reason: str) -> bytes:
+    return encoded({_DECISION: decision, _REASON: reason})
 
 
 @lru_cache(maxsize=64)

@@ -18,6 +18,8 @@ from setpoint.kit.clock import Clock
 from setpoint.registry import generated
 
 _PATIENCE = 0.1  # seconds after which a request that is still under way is told of
+_TOGETHER = 32  # requests whose events are written together: in one go that costs half of writing each when it is done
+_SMALL = 16 * 1024  # bytes of a body; a request with a larger one is not kept until there are others
 _LONG_VERBS = ("watch", "proxy")
 _STATUS = "responseStatus"
 _CLOSED_EARLY = {_STATUS: {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}}
@@ -33,7 +35,7 @@ class Sink(Protocol):
 class Recorder:
     """A `pipeline.Audit`. `decode` reads bodies that are no JSON.
 
-    That a request has come is told with its answer where that follows soon, which costs half of telling them one by one.
+    That a request has come is told with its answer where that follows soon, and of some requests together.
     """
 
     def __init__(self, policy: Policy, sink: Sink, clock: Clock, decode: Decode) -> None:
@@ -42,6 +44,7 @@ class Recorder:
         self._clock = clock
         self._decode = decode
         self._untold: dict[Record, None] = {}
+        self._done: list[tuple[Record, str, float, bool]] = []
         self._is_due = False
 
     async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response:
@@ -90,28 +93,47 @@ class Recorder:
         """A request is there: say so soon."""
         self._untold[record] = None
         if not self._is_due:
-            self._is_due = True
-            self._clock.call_later(_PATIENCE, self._come_due)
+            self._soon()
 
     def _write(self, record: Record, stage: str, at: float) -> None:
         """Record a later stage, unless the policy leaves it out."""
         if stage in record.verdict.omitted:
             return
-        if record in self._untold:
+        if begins := record in self._untold:
             del self._untold[record]
-            self._sink.put(record.first_line() + record.line(stage, at), 2)
-        else:
-            self._sink.put(record.line(stage, at), 1)
+        self._done.append((record, stage, at, begins))
+        if len(self._done) >= _TOGETHER or len(record.request.body) > _SMALL:
+            self._tell_done()
+        elif not self._is_due:
+            self._soon()
+
+    def _soon(self) -> None:
+        self._is_due = True
+        self._clock.call_later(_PATIENCE, self._come_due)
 
     def _come_due(self) -> None:
         self._is_due = False
         self.flush()
 
     def flush(self) -> None:
-        """Tell the sink of the requests under way."""
+        """Tell the sink of what was done, and of the requests under way."""
+        self._tell_done()
         untold, self._untold = self._untold, {}
         if untold:
             self._sink.put([piece for record in untold for piece in record.first_line()], len(untold))
+
+    def _tell_done(self) -> None:
+        """Tell the sink of each stage, and before it that the request has come where that is not told yet."""
+        done, self._done = self._done, []
+        pieces: list[bytes] = []
+        lines = len(done)
+        for record, stage, at, begins in done:
+            if begins:
+                pieces += record.first_line()
+                lines += 1
+            pieces += record.line(stage, at)
+        if pieces:
+            self._sink.put(pieces, lines)
 
 
 class _Followed:
