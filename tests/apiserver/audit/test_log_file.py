@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from pathlib import Path
@@ -52,6 +53,19 @@ async def test_files_are_rotated_and_the_oldest_go(tmp_path: Path) -> None:
     assert all(each.name.startswith("audit-2") for each in files if each != path)
     assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in files)
     assert all(each.stat().st_size <= 1024 * 1024 for each in files)
+
+
+async def test_what_is_no_plain_file_is_never_rotated(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    os.mkfifo(path)
+    reading = asyncio.ensure_future(asyncio.to_thread(path.read_bytes))
+    sink = LogFile(str(path), Rotation(megabytes=1))
+    await asyncio.to_thread(sink.open)
+    for _ in range(20):
+        sink.put([b"x" * 100_000 + b"\n"])
+    await sink.close()
+    assert len(await reading) == 20 * 100_001
+    assert listed(tmp_path) == [path]
 
 
 async def test_old_files_go_by_age(tmp_path: Path) -> None:

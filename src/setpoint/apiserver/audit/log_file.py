@@ -59,6 +59,7 @@ class LogFile:
         self._batches: SimpleQueue[tuple[list[bytes], int, int] | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._file = -1
+        self._is_plain = False
         self._size = 0
         # Two numbers each, so that loop and thread need no lock: one only writes the first, the other the second.
         self._sent = self._written = self._sent_bytes = self._written_bytes = 0
@@ -143,7 +144,7 @@ class LogFile:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
             return
-        if self._size and self._size + len(data) > self._limit:
+        if self._is_plain and self._size and self._size + len(data) > self._limit:
             self._rotate(self._path)
         view = memoryview(data)
         while view:
@@ -156,7 +157,8 @@ class LogFile:
             return
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         status = os.fstat(self._file)
-        if stat.S_IMODE(status.st_mode) & 0o077 and stat.S_ISREG(status.st_mode):
+        self._is_plain = stat.S_ISREG(status.st_mode)  # a device or a pipe is neither protected nor rotated
+        if stat.S_IMODE(status.st_mode) & 0o077 and self._is_plain:
             os.fchmod(self._file, 0o600)
         self._size = status.st_size
 
