@@ -18,7 +18,7 @@ from setpoint.apiserver.audit.policy import LEVELS, RECEIVED, REQUEST, REQUEST_R
 from setpoint.apiserver.audit.requester import asked, asking, encoded, user_json
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
-from setpoint.kit.clock import rfc3339_micro
+from setpoint.kit.clock import rfc3339
 
 #: how a line begins, by its level and stage
 _HEADS = tuple(
@@ -28,10 +28,9 @@ _HEADS = tuple(
     }
     for level in LEVELS
 )
-_RECEIVED_AT, _RECEIVED_END = b'"requestReceivedTimestamp":"', b'",'
-_RECEIVED = 3  # where among the pieces that lines share it stands
+_RECEIVED = 2  # where among the pieces that lines share it stands
 _AT, _END = b'"stageTimestamp":"', b'"}\n'
-_TOLD, _TOLD_END = b'","annotations":', b"}\n"
+_END_TOLD = b'","annotations":%b}\n'
 #: subresources that are passed on, or go on for long
 LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 _DELETES = ("delete", "deletecollection")
@@ -88,21 +87,20 @@ class Record:
         shared = self._shared or self._share()
         if self._named:
             shared = (shared[0], asked(self.request, self._info, self._named), *shared[2:])
-        told = self._annotations()
-        end = (_TOLD, told, _TOLD_END) if told else (_END,)
-        return (_HEADS[self.verdict.level][stage], *shared, *self._later, self.answer, _AT, stamp(at), *end)
+        return (_HEADS[self.verdict.level][stage], *shared, *self._later, self.answer, _AT, stamp(at), self._end())
 
-    def _annotations(self) -> bytes:
+    def _end(self) -> bytes:
+        """How the line ends, with what was noted of the request."""
         told, (decision, reason) = self.request.annotations, self._decided
-        if not decision:
-            return encoded(told) if told else b""
-        return _of_decision(decision, reason) if not told else encoded({**told, _DECISION: decision, _REASON: reason})
+        if not told:
+            return _end_of(decision, reason) if decision else _END
+        return _END_TOLD % encoded({**told, _DECISION: decision, _REASON: reason} if decision else told)
 
     def _share(self) -> Pieces:
-        """What lines have in common, with a comma behind it."""
+        """What lines have in common."""
         request = self.request
         what, who = asked(request, self._info, None), asking(request, self.user)
-        self._shared = (encoded(self.identity), what, _RECEIVED_AT, stamp(self._received), _RECEIVED_END, who)
+        self._shared = (encoded(self.identity), what, stamp(self._received), who)
         return self._shared
 
     # --- what becomes known ---
@@ -189,8 +187,8 @@ class Record:
 
 
 @lru_cache(maxsize=512)
-def _of_decision(decision: str, reason: str) -> bytes:
-    return encoded({_DECISION: decision, _REASON: reason})
+def _end_of(decision: str, reason: str) -> bytes:
+    return _END_TOLD % encoded({_DECISION: decision, _REASON: reason})
 
 
 @lru_cache(maxsize=64)
@@ -199,7 +197,14 @@ def _plain_status(code: int) -> bytes:
 
 
 def stamp(now: float) -> bytes:
-    return rfc3339_micro(now).encode()
+    """As `rfc3339_micro`, for moments that come close together."""
+    second, micros = divmod(round(now * 1e6), 1_000_000)
+    return b"%b.%06dZ" % (_second(second), micros)
+
+
+@lru_cache(maxsize=8)
+def _second(second: int) -> bytes:
+    return rfc3339(second)[:-1].encode()
 
 
 # --- objects ---

@@ -34,7 +34,9 @@ def encoded(value: object) -> bytes:
 
 
 def asking(request: Request, user: UserInfo | None) -> bytes:
-    """An event's `user`, `sourceIPs` and `userAgent`, with a comma behind each. `user` None: a stranger."""
+    """An event's `user`, `sourceIPs` and `userAgent`, from the end of that timestamp on, with a comma behind each. `user` None: a
+    stranger.
+    """
     headers = request.headers
     agent = headers.get("user-agent", "")
     forwarded = _FORWARDED in headers or _REAL in headers
@@ -52,12 +54,12 @@ def _plain(name: str, uid: str, groups: tuple[str, ...], peer: str, agent: str) 
 def _who(user: UserInfo | None, addresses: Sequence[str], agent: str) -> bytes:
     agent = f"{agent[:_MOST_AGENT]}...TRUNCATED" if len(agent) > _MOST_AGENT else agent
     last = b'"userAgent":%b,' % encoded(agent) if agent else b""
-    return b"".join((b'"user":', user_json(user), b',"sourceIPs":', orjson.dumps(addresses), b",", last))
+    return b"".join((b'","user":', user_json(user), b',"sourceIPs":', orjson.dumps(addresses), b",", last))
 
 
 def asked(request: Request, info: RequestInfo, named: Mapping[str, str] | None) -> bytes:
-    """An event's `requestURI`, `verb` and `objectRef`, with a comma before each and behind them; `named` is what the body says of
-    the object.
+    """An event's `requestURI`, `verb` and `objectRef`, from the comma before them to where the `requestReceivedTimestamp` stands;
+    `named` is what the body says of the object.
     """
     if named or not request.target or len(request.target) > _REMEMBERED:
         return _what(request, info, named)
@@ -79,7 +81,7 @@ def _what(request: Request, info: RequestInfo, named: Mapping[str, str] | None) 
     if info.is_resource:
         path = _reference(info)
         found["objectRef"] = {**named, **path} if named else path
-    return b",%b," % encoded(found)[1:-1]
+    return b',%b,"requestReceivedTimestamp":"' % encoded(found)[1:-1]
 
 
 def _reference(info: RequestInfo) -> dict[str, str]:
