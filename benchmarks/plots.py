@@ -68,7 +68,9 @@ def _cost(axes: Any, figures: Figures, key: str, of: str) -> None:
     for points, line, label in ((whole, "-", "all processes, end to end"), (alone, "--", "the scheduler alone")):
         if points:
             axes.plot([x for x, _ in points], [y for _, y in points], line, marker="o", label=label)
-    axes.set(xlabel=of, ylabel="processor time of one pod, µs", yscale="log")
+    costs = [y for _, y in (*whole, *alone)]
+    limits = (min(costs) / 3, max(costs) * 3)  # wide, so that what hardly grows looks so
+    axes.set(xlabel=of, ylabel="processor time of one pod, µs", yscale="log", ylim=limits)
 
 
 def _nodes(axes: Any, figures: Figures) -> None:
