@@ -46,19 +46,19 @@ class Door:
 class Rig:
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
-        self._lines: list[bytes] = []
+        self.told: list[bytes] = []  # without what is still kept
         self._recorder: Recorder | None = None
 
     def put(self, pieces: Sequence[bytes], lines: int) -> None:
         found = b"".join(pieces).splitlines(keepends=True)
         assert len(found) == lines
-        self._lines += found
+        self.told += found
 
     @property
     def lines(self) -> list[bytes]:
         if self._recorder is not None:
             self._recorder.flush()
-        return self._lines
+        return self.told
 
     def record(self, *rules: dict[str, Any], **policy: Any) -> Rig:
         recorder = Recorder(Policy({"rules": rules, **policy}), self, self.pipeline.clock, lambda _, __: None)
@@ -240,6 +240,17 @@ async def test_lines_are_in_the_order_in_which_things_happened(rig: Rig) -> None
         ("list", "ResponseComplete"),
         ("watch", "ResponseComplete"),
     ]
+
+
+async def test_only_small_events_wait_for_others(rig: Rig) -> None:
+    rig.record({"level": "RequestResponse"}, omitStages=["RequestReceived"])
+    await rig(f"POST {CONFIGMAPS}", {"metadata": {"name": "small"}})
+    assert not rig.told
+    await rig(f"POST {CONFIGMAPS}", {"metadata": {"name": "large"}, "data": {"key": "x" * 20_000}})
+    assert [orjson.loads(line)["objectRef"]["name"] for line in rig.told] == ["small", "large"]
+    rig.told.clear()
+    await rig(f"GET {CONFIGMAPS}/large")  # the answer is what is large
+    assert len(rig.told) == 1
 
 
 async def test_an_unexpected_error_is_a_panic(rig: Rig) -> None:

@@ -42,8 +42,7 @@ class _Rule:
         self._namespaces = frozenset(given.get("namespaces") or ())
         self._resources: list[Given] = given.get("resources") or []
         self._paths: list[str] = given.get("nonResourceURLs") or []
-        #: whether it is for every request
-        self.is_plain = not any((self._users, self._groups, self._verbs, self._namespaces, self._resources, self._paths))
+        self.is_for_all = not any((self._users, self._groups, self._verbs, self._namespaces, self._resources, self._paths))
         own = given.get("omitManagedFields")
         self.verdict = Verdict(
             LEVELS.index(given["level"]),
@@ -101,7 +100,7 @@ class Policy:
 
     def judge(self, user: UserInfo | None, info: RequestInfo) -> Verdict:
         for rule in self._rules:
-            if rule.is_plain or rule.matches(user, info):
+            if rule.is_for_all or rule.matches(user, info):
                 return rule.verdict
         return self._nothing
 

@@ -18,7 +18,7 @@ from setpoint.apiserver.audit.policy import LEVELS, RECEIVED, REQUEST, REQUEST_R
 from setpoint.apiserver.audit.requester import asked, asking, encoded, user_json
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
-from setpoint.kit.clock import rfc3339
+from setpoint.kit.clock import rfc3339_micro
 
 #: how a line begins, by its level and stage
 _HEADS = tuple(
@@ -197,14 +197,7 @@ def _plain_status(code: int) -> bytes:
 
 
 def stamp(now: float) -> bytes:
-    """As `rfc3339_micro`, for moments that come close together."""
-    second, micros = divmod(round(now * 1e6), 1_000_000)
-    return b"%b.%06dZ" % (_second(second), micros)
-
-
-@lru_cache(maxsize=8)
-def _second(second: int) -> bytes:
-    return rfc3339(second)[:-1].encode()
+    return rfc3339_micro(now).encode()
 
 
 # --- objects ---

@@ -19,7 +19,7 @@ from setpoint.registry import generated
 
 _PATIENCE = 0.1  # seconds after which a request that is still under way is told of
 _TOGETHER = 32  # requests whose events are written together: in one go that costs half of writing each when it is done
-_SMALL = 16 * 1024  # bytes of a body; a request with a larger one is not kept until there are others
+_SMALL = 16 * 1024  # bytes of a body, or of what is told of the answer; what is larger is not kept until there are others
 _LONG_VERBS = ("watch", "proxy")
 _STATUS = "responseStatus"
 _CLOSED_EARLY = {_STATUS: {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}}
@@ -102,7 +102,7 @@ class Recorder:
         if begins := record in self._untold:
             del self._untold[record]
         self._done.append((record, stage, at, begins))
-        if len(self._done) >= _TOGETHER or len(record.request.body) > _SMALL:
+        if len(self._done) >= _TOGETHER or len(record.request.body) > _SMALL or len(record.answer) > _SMALL:
             self._tell_done()
         elif not self._is_due:
             self._soon()
