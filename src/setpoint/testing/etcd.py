@@ -18,13 +18,21 @@ from pathlib import Path
 from setpoint.storage.backends.etcd.members import Members
 
 START_SECONDS = 20.0
+ATTEMPTS = 3
 ETCD = shutil.which("etcd") or ""
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """So many ports that nobody listens at, no two the same: all are held until the last one is found."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
+
+
+class Ended(AssertionError):
+    """A member's process ended while it was waited for."""
 
 
 @dataclass
@@ -40,8 +48,11 @@ class Etcd:
     processes: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.client_ports = [free_port() for _ in range(self.size)]
-        self.peer_ports = [free_port() for _ in range(self.size)]
+        self._choose_ports()
+
+    def _choose_ports(self) -> None:
+        ports = free_ports(2 * self.size)
+        self.client_ports, self.peer_ports = ports[: self.size], ports[self.size :]
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -56,6 +67,16 @@ class Etcd:
         return Members(self.addresses, root=root)
 
     def start(self) -> None:
+        """Start all members. A port that somebody took since it was chosen ends one at once: then all begin anew on others."""
+        for _ in range(ATTEMPTS - 1):
+            with contextlib.suppress(Ended):
+                return self._start_all()
+            self.stop()
+            shutil.rmtree(self.directory)  # the members' data name the ports
+            self._choose_ports()
+        return self._start_all()
+
+    def _start_all(self) -> None:
         for index in range(self.size):
             self.begin(index)
         self.wait()
@@ -74,14 +95,19 @@ class Etcd:
             self.processes[index] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def wait(self) -> None:
-        """Return when a leader answers at every living member."""
+        """Return when a leader answers at every living member. Raises Ended where one is none any more."""
         deadline = time.monotonic() + START_SECONDS
-        for index in list(self.processes):
+        for index, process in list(self.processes.items()):
             while not self._healthy(index):
+                if process.poll() is not None:
+                    raise Ended(self._says(index))
                 if time.monotonic() > deadline:
-                    log = (self.directory / f"m{index}.log").read_text()
-                    raise AssertionError(f"etcd does not start:\n{log}")
+                    raise AssertionError(self._says(index))
                 time.sleep(0.05)
+
+    def _says(self, index: int) -> str:
+        log = (self.directory / f"m{index}.log").read_text()
+        return f"etcd does not start:\n{log}"
 
     def _healthy(self, index: int) -> bool:
         if self.scheme == "https":

@@ -130,7 +130,7 @@ async def test_history_is_compacted_by_one_of_many(stores: tuple[Cache, Cache]) 
 
 async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("setpoint.storage.backends.etcd.store._OPEN_SECONDS", 0.3)
-    store = etcd_store(Members((f"127.0.0.1:{real.free_port()}",)), RealClock())
+    store = etcd_store(Members((f"127.0.0.1:{real.free_ports(1)[0]}",)), RealClock())
     with pytest.raises(StoreError, match=r"^etcd at 127\.0\.0\.1:\d+ does not answer: ") as error:
         await store.open()
     assert "\n" not in str(error.value)
