@@ -1,17 +1,18 @@
-"""One request's events as lines of JSON, each in pieces: most of them are shared by many requests, and never copied here.
+"""What is known of one request, and lines of JSON about it, each in pieces: most of them are shared by many requests, and never
+copied here.
 
-What does not change from one stage to the next is encoded once; nothing is until the first of them is asked for.
 Source: apiserver `audit/request.go`, `endpoints/filters/audit.go`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.audit.policy import LEVELS, RECEIVED, REQUEST, REQUEST_RESPONSE, STAGES, Verdict
@@ -28,7 +29,7 @@ _HEADS = tuple(
     }
     for level in LEVELS
 )
-_RECEIVED = 2  # where among the pieces that lines share it stands
+_MICROS = tuple(b"%03dZ" % micros for micros in range(1000))
 _AT, _END = b'"stageTimestamp":"', b'"}\n'
 _END_TOLD = b'","annotations":%b}\n'
 #: subresources that are passed on, or go on for long
@@ -40,107 +41,59 @@ _REFERENCED = ("namespace", "name", "uid", "resourceVersion")
 _DECISION, _REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
 
 Object = Mapping[str, Any]
-Pieces = tuple[bytes, ...]
 Decode = Callable[[Request, RequestInfo], Any]
 
 
-class Record:
-    """What is known of a request."""
+class Record(Struct, eq=False):
+    """What is known of a request. `user` is who asks; None: a stranger."""
 
-    __slots__ = (
-        "_decided",
-        "_info",
-        "_later",
-        "_named",
-        "_received",
-        "_shared",
-        "answer",
-        "identity",
-        "request",
-        "user",
-        "verdict",
-    )
+    request: Request
+    info: RequestInfo
+    verdict: Verdict
+    identity: str
+    received: float
+    user: UserInfo | None  # whom an impersonation replaces in the request
+    answer: bytes = b""  # what is known once there is one, with a comma behind it
+    named: dict[str, str] | None = None  # what the body adds to the reference
 
-    def __init__(self, request: Request, info: RequestInfo, verdict: Verdict, identity: str, received: float) -> None:
-        self.request = request
-        self.user: UserInfo | None = request.user  # whom an impersonation replaces
-        self.verdict = verdict
-        self.identity = identity
-        self._received = received
-        #: what is known once there is an answer, with a comma behind it
-        self.answer = b""
-        self._info = info
-        self._shared: Pieces = ()  # what all lines have in common
-        self._later: Pieces = ()  # what an impersonation adds
-        self._decided = ("", "")  # whether it was allowed, and why
-        self._named: dict[str, str] | None = None  # what the body adds to the reference
-
-    # --- lines ---
-
-    def first_line(self) -> Pieces:
-        """The line of the first stage."""
-        shared = self._shared or self._share()
-        return (_HEADS[self.verdict.level][RECEIVED], *shared, _AT, shared[_RECEIVED], _END)
-
-    def line(self, stage: str, at: float) -> Pieces:
-        """The line of a later stage."""
-        shared = self._shared or self._share()
-        if self._named:
-            shared = (shared[0], asked(self.request, self._info, self._named), *shared[2:])
-        return (_HEADS[self.verdict.level][stage], *shared, *self._later, self.answer, _AT, stamp(at), self._end())
-
-    def _end(self) -> bytes:
+    def end(self) -> bytes:
         """How the line ends, with what was noted of the request."""
-        told, (decision, reason) = self.request.annotations, self._decided
-        if not told:
-            return _end_of(decision, reason) if decision else _END
-        return _END_TOLD % encoded({**told, _DECISION: decision, _REASON: reason} if decision else told)
-
-    def _share(self) -> Pieces:
-        """What lines have in common."""
-        request = self.request
-        what, who = asked(request, self._info, None), asking(request, self.user)
-        self._shared = (encoded(self.identity), what, stamp(self._received), who)
-        return self._shared
+        told = self.request.annotations
+        decision = self.info.decision if self.answer else None
+        if decision is not None:
+            if decision.error and not decision.allowed:
+                told = told | {_REASON: "internal error"}
+            else:
+                told = told | {_DECISION: "allow" if decision.allowed else "forbid", _REASON: decision.reason}
+        return _END_TOLD % encoded(told) if told else _END
 
     # --- what becomes known ---
 
     def answered(self, response: Response, decode: Decode) -> None:
         """Take in what is known once the answer begins."""
-        request, info = self.request, self._info
-        if (decision := info.decision) is not None:
-            if decision.error and not decision.allowed:
-                request.annotations[_REASON] = "internal error"
-            else:
-                self._decided = ("allow" if decision.allowed else "forbid", decision.reason)
-        if request.impersonated is not None:
-            self._impersonates(request.impersonated)
+        request, info = self.request, self.info
         sent = None
         if request.body and info.is_resource and info.subresource not in LONG and self._was_read(response):
             sent = self._sent(decode)  # but for what is passed on: it is no object of ours
-        if response.status < 400 and self.verdict.level < REQUEST and info.verb not in _DELETES and not info.panic:
-            self.answer = _plain_status(response.status)
+        if response.status < 400 and self.verdict.level < REQUEST and info.verb not in _DELETES:
+            self.answer = plain_status(response.status)
         else:
             self.tell(({"requestObject": sent} if sent is not None else {}) | self._told(response))
+        if request.impersonated is not None:
+            self.answer = _impersonated(request.impersonated) + self.answer
 
     def tell(self, answer: Object) -> None:
         """Take what is known of the answer: `responseStatus`, and objects as far as the policy asks for them."""
         self.answer = b"%b," % encoded(answer)[1:-1]
 
-    def _impersonates(self, impersonated: Any) -> None:
-        self._later = (b'"impersonatedUser":%b,' % user_json(impersonated.user),)
-        if impersonated.constraint:
-            found = {"impersonationConstraint": impersonated.constraint}
-            self._later += (b'"authenticationMetadata":%b,' % encoded(found),)
-
     def _was_read(self, response: Response) -> bool:
         """Whether the handler came to read the body."""
-        decision = self._info.decision
+        decision = self.info.decision
         return response.status != 429 and (decision is None or bool(decision.allowed))
 
     def _sent(self, decode: Decode) -> Any:
         """The body of a write where the policy asks for it; what it is called is taken at every level."""
-        names = self._info.verb in _NAMING
+        names = self.info.verb in _NAMING
         if self.verdict.level < REQUEST:
             if names:
                 self._take_names(_metadata(self.request.body) or _metadata_of(self._body(decode)))
@@ -156,7 +109,7 @@ class Record:
         """The body as JSON; None where it is nothing of the kind. `decode` reads bodies that are no JSON."""
         media = self.request.headers.get("content-type", "").partition(";")[0].strip()
         if not media.endswith("json") and media:
-            return decode(self.request, self._info)
+            return decode(self.request, self.info)
         try:
             return orjson.loads(self.request.body)
         except orjson.JSONDecodeError:
@@ -165,11 +118,11 @@ class Record:
     def _take_names(self, metadata: Object | None) -> None:
         if metadata:
             found = {field: value for field in _REFERENCED if (value := metadata.get(field)) and isinstance(value, str)}
-            self._named = found or None
+            self.named = found or None
 
     def _told(self, response: Response) -> dict[str, Any]:
         """The answer, where its code is not all of it."""
-        info, status = self._info, dict[str, Any](metadata={})
+        info, status = self.info, dict[str, Any](metadata={})
         if info.panic:
             message = f"APIServer panic'd: {info.panic}"
             failure = {"status": "Failure", "message": message, "reason": "InternalError", "code": 500}
@@ -186,24 +139,65 @@ class Record:
         return found
 
 
+#: a stage that a request has come to, when, and whether a line before it says that the request is there
+Event = tuple[Record, str, float, bool]
+
+
+def lines(events: Collection[Event]) -> tuple[list[bytes], int]:
+    """What is written of some events, in pieces, and how many lines that is."""
+    pieces: list[bytes] = []
+    count = len(events)
+    for record, stage, at, comes in events:
+        request, info, heads = record.request, record.info, _HEADS[record.verdict.level]
+        name, since = encoded(record.identity), _stamp(record.received)
+        what, who = asked(request, info, None), asking(request, record.user)
+        if comes:
+            pieces += (heads[RECEIVED], name, what, since, who, _AT, since, _END)
+            count += 1
+        if record.named:
+            what = asked(request, info, record.named)
+        answer, decision = record.answer, info.decision
+        if answer and decision is not None and decision.allowed and not request.annotations:
+            end = _allowed(decision.reason)
+        else:
+            end = record.end()
+        pieces += (heads[stage], name, what, since, who, answer, _AT, _stamp(at), end)
+    return pieces, count
+
+
+def _stamp(now: float) -> bytes:
+    """`rfc3339_micro` in a third of its time: of the many moments that are written together most share a millisecond."""
+    millis, micros = divmod(int(now * 1e6), 1000)
+    return _to_the_millisecond(millis) + _MICROS[micros]
+
+
+@lru_cache(maxsize=256)
+def _to_the_millisecond(millis: int) -> bytes:
+    return rfc3339_micro(millis / 1e3)[:-4].encode()
+
+
 @lru_cache(maxsize=512)
-def _end_of(decision: str, reason: str) -> bytes:
-    return _END_TOLD % encoded({_DECISION: decision, _REASON: reason})
+def _allowed(reason: str) -> bytes:
+    """How the line of a request ends that was allowed, and of which nothing else was noted."""
+    return _END_TOLD % encoded({_DECISION: "allow", _REASON: reason})
 
 
 @lru_cache(maxsize=64)
-def _plain_status(code: int) -> bytes:
+def plain_status(code: int) -> bytes:
     return b'"responseStatus":{"metadata":{},"code":%d},' % code
 
 
-def stamp(now: float) -> bytes:
-    return rfc3339_micro(now).encode()
+def _impersonated(by: Any) -> bytes:
+    told = b'"impersonatedUser":%b,' % user_json(by.user)
+    if by.constraint:
+        told += b'"authenticationMetadata":%b,' % encoded({"impersonationConstraint": by.constraint})
+    return told
 
 
 # --- objects ---
 
 
-class _Named(msgspec.Struct):
+class _Named(Struct):
     """What of a body is read of it that is not recorded: the rest is skipped unread."""
 
     metadata: dict[str, Any] = {}

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from setpoint.apiserver.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Policy
-from setpoint.apiserver.audit.record import LONG, Decode, Record
+from setpoint.apiserver.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST, REQUEST_RESPONSE, STARTED, Policy
+from setpoint.apiserver.audit.record import LONG, Decode, Event, Record, lines, plain_status
 from setpoint.apiserver.pipeline import Serve
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
@@ -20,6 +20,7 @@ from setpoint.registry import generated
 _PATIENCE = 0.1  # seconds after which a request that is still under way is told of
 _TOGETHER = 32  # requests whose events are written together: in one go that costs half of writing each when it is done
 _SMALL = 16 * 1024  # bytes of a body, or of what is told of the answer; what is larger is not kept until there are others
+_READS = ("get", "list")
 _LONG_VERBS = ("watch", "proxy")
 _STATUS = "responseStatus"
 _CLOSED_EARLY = {_STATUS: {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}}
@@ -43,8 +44,8 @@ class Recorder:
         self._sink = sink
         self._clock = clock
         self._decode = decode
-        self._untold: dict[Record, None] = {}
-        self._done: list[tuple[Record, str, float, bool]] = []
+        self._untold: dict[Record, bool] = {}
+        self._done: list[Event] = []
         self._is_due = False
 
     async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response:
@@ -52,25 +53,47 @@ class Recorder:
         verdict = self._policy.judge(request.user, info)
         if verdict.level == NONE:
             return await rest(request, info)
-        record = Record(request, info, verdict, request.identity or generated.uid(), self._clock.now())
+        clock = self._clock
+        record = Record(request, info, verdict, request.identity or generated.uid(), clock.now(), request.user)
         if RECEIVED not in verdict.omitted:
-            self._come(record)
+            self._untold[record] = True
+            if not self._is_due:
+                self._soon()
         try:
             response = await rest(request, info)
         except asyncio.CancelledError:
             record.tell(_CLOSED_EARLY)
-            self._write(record, COMPLETE, self._clock.now())
+            self._write(record, COMPLETE, clock.now())
             raise
         if verdict.level >= REQUEST_RESPONSE:
             await response.gather()
+        now = clock.now()
+        if (
+            response.status < 400
+            and not request.body
+            and verdict.level < REQUEST
+            and response.stream is None
+            and info.verb in _READS
+            and request.impersonated is None
+            and info.subresource not in LONG
+            and COMPLETE not in verdict.omitted
+        ):
+            record.answer = plain_status(response.status)
+            self._done.append((record, COMPLETE, now, self._untold.pop(record, False)))
+            if len(self._done) >= _TOGETHER:
+                self._tell(self._done)
+            elif not self._is_due:
+                self._soon()
+            return response
         record.answered(response, self._decode)
-        now = self._clock.now()
-        if response.stream is not None or info.verb in _LONG_VERBS or info.subresource in LONG:
-            self._write(record, STARTED, now)
+        if response.stream is None and info.verb not in _LONG_VERBS and info.subresource not in LONG:
+            self._write(record, PANIC if info.panic else COMPLETE, now)
+            return response
+        self._write(record, STARTED, now)
         if response.stream is not None:
             response.stream = _Followed(response.stream, self, record)
         else:
-            self._write(record, PANIC if info.panic else COMPLETE, now)
+            self._write(record, COMPLETE, now)
         return response
 
     def ended(self, record: Record) -> None:
@@ -83,27 +106,18 @@ class Recorder:
         if verdict.level == NONE:
             return
         now = self._clock.now()
-        record = Record(request, info, verdict, request.identity or generated.uid(), now)
-        record.user = None
+        record = Record(request, info, verdict, request.identity or generated.uid(), now, None)
         failure = {"status": "Failure", "message": "Authentication attempt failed", "code": response.status}
         record.tell({_STATUS: {"metadata": {}, **failure}})
         self._write(record, COMPLETE, now)
-
-    def _come(self, record: Record) -> None:
-        """A request is there: say so soon."""
-        self._untold[record] = None
-        if not self._is_due:
-            self._soon()
 
     def _write(self, record: Record, stage: str, at: float) -> None:
         """Record a later stage, unless the policy leaves it out."""
         if stage in record.verdict.omitted:
             return
-        if begins := record in self._untold:
-            del self._untold[record]
-        self._done.append((record, stage, at, begins))
+        self._done.append((record, stage, at, self._untold.pop(record, False)))
         if len(self._done) >= _TOGETHER or len(record.request.body) > _SMALL or len(record.answer) > _SMALL:
-            self._tell_done()
+            self._tell(self._done)
         elif not self._is_due:
             self._soon()
 
@@ -117,23 +131,13 @@ class Recorder:
 
     def flush(self) -> None:
         """Tell the sink of what was done, and of the requests under way."""
-        self._tell_done()
         untold, self._untold = self._untold, {}
-        if untold:
-            self._sink.put([piece for record in untold for piece in record.first_line()], len(untold))
+        self._tell([*self._done, *((record, RECEIVED, record.received, False) for record in untold)])
 
-    def _tell_done(self) -> None:
-        """Tell the sink of each stage, and before it that the request has come where that is not told yet."""
-        done, self._done = self._done, []
-        pieces: list[bytes] = []
-        lines = len(done)
-        for record, stage, at, begins in done:
-            if begins:
-                pieces += record.first_line()
-                lines += 1
-            pieces += record.line(stage, at)
-        if pieces:
-            self._sink.put(pieces, lines)
+    def _tell(self, events: list[Event]) -> None:
+        self._done = []
+        if events:
+            self._sink.put(*lines(events))
 
 
 class _Followed:
