@@ -1,13 +1,18 @@
 """JSON read slowly, keeping what ordinary readers hide: repeated keys, their order, the spelling of numbers.
 
-The complaints are those of Go's `encoding/json`, which clients see in 400 answers. Text is scanned byte by byte, as Go does,
-so that a complaint names the byte. Used where the fast reader fails or cannot tell.
+The complaints are those of Go's `encoding/json`, which clients see in 400 answers. What a strict reader finds nothing wrong with
+is read by the standard library's; any other text is scanned byte by byte, as Go does, so that a complaint names the byte. Used
+where the fast reader fails or cannot tell.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from itertools import accumulate
 from typing import Any
+
+import orjson
 
 #: deeper nesting is refused; Go stops at 10,000 levels, the writer of stored objects earlier
 MAX_DEPTH = 250
@@ -44,12 +49,34 @@ class Members(list[tuple[str, Any]]):
 
 def parse(body: bytes) -> Any:
     """One JSON value: str, Number, bool, None, list or Members. Raises SyntaxComplaint."""
+    return _DECODER.decode(body.decode()) if _is_flawless(body) else scan(body)
+
+
+def scan(body: bytes) -> Any:
+    """The same, byte by byte."""
     scanner = _Scanner(body.decode("latin-1"))
     value = scanner.value(0)
     scanner.skip()
     if scanner.at < len(scanner.text):
         raise scanner.unexpected("after top-level value")
     return value
+
+
+#: takes a twentieth of the scanner's time, and differs from it in what a strict reader refuses
+_DECODER = json.JSONDecoder(object_pairs_hook=Members, parse_int=Number, parse_float=Number)
+_string = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_BRACKETS = bytes(code for code in range(256) if chr(code) not in "[]{}")
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def _is_flawless(body: bytes) -> bool:
+    """Whether a text is JSON by the strictest reading (UTF-8, no half surrogates), and not nested too deeply."""
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    brackets = _string.sub(b"", body).translate(None, _BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) <= MAX_DEPTH
 
 
 class _Scanner:
