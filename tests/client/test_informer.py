@@ -132,6 +132,18 @@ async def test_a_server_that_is_away_is_asked_ever_less_often() -> None:
         assert one.informer.has_synced
 
 
+async def test_a_new_outage_begins_with_short_pauses() -> None:
+    gone = TransportError("gone")
+    watches = [[gone]] * 6 + [[[event("ADDED", "a", 8)], gone], [HOLD]]
+    async with following([ListResult([], "7")], watches) as one:
+        while len(one.client.calls) < 8:  # six attempts that fail, ever longer after one another, then one that brings something
+            assert await one.clock.step()
+        before = one.clock.elapsed
+        await one.clock.advance(2)
+        assert one.client.calls[-1] == ("watch", "8")
+        assert before > 0.8 * (2**5 - 1)
+
+
 async def test_a_server_that_ends_watches_at_once_is_not_asked_in_a_tight_loop() -> None:
     async with following([ListResult([], "1")], [[]] * 50) as one:
         await one.clock.advance(10)

@@ -2,7 +2,8 @@
 
 The list is read in pages of one consistent snapshot; the watch begins at its revision. A watch that ends is resumed at the last
 revision seen (bookmarks move it on where nothing changes); 410 means that the server no longer knows it: list again. Errors wait
-with exponential backoff and jitter. As client-go's `Reflector`.
+with exponential backoff and jitter. As client-go's `Reflector`, but for one thing: there the pauses of an outage go on from those
+of the last one for two minutes, here they begin anew once a watch has brought anything.
 """
 
 from __future__ import annotations
@@ -162,3 +163,4 @@ class Reflector(Generic[T]):
             self._sink.apply(changes)
         if batch:
             self.resource_version = resource_version_of(batch[-1].object)
+            self._backoff.reset()  # what failed before says nothing of how long the next trouble lasts
