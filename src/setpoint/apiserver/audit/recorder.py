@@ -68,7 +68,7 @@ class Recorder:
         if verdict.level >= REQUEST_RESPONSE:
             await response.gather()
         now = clock.now()
-        if (
+        if (  # a read that went well, and of which no objects are told, as most are: they are spared every call that can be
             response.status < 400
             and not request.body
             and verdict.level < REQUEST
@@ -84,17 +84,20 @@ class Recorder:
                 self._tell(self._done)
             elif not self._is_due:
                 self._soon()
-            return response
+        else:
+            self._answered(record, response, now)
+        return response
+
+    def _answered(self, record: Record, response: Response, now: float) -> None:
+        """Record whatever answer has begun."""
+        info = record.info
         record.answered(response, self._decode)
-        if response.stream is None and info.verb not in _LONG_VERBS and info.subresource not in LONG:
-            self._write(record, PANIC if info.panic else COMPLETE, now)
-            return response
-        self._write(record, STARTED, now)
+        if response.stream is not None or info.verb in _LONG_VERBS or info.subresource in LONG:
+            self._write(record, STARTED, now)
         if response.stream is not None:
             response.stream = _Followed(response.stream, self, record)
         else:
-            self._write(record, COMPLETE, now)
-        return response
+            self._write(record, PANIC if info.panic else COMPLETE, now)
 
     def ended(self, record: Record) -> None:
         """A stream is at its end."""
