@@ -290,7 +290,8 @@ async def test_strangers_are_recorded(rig: Rig) -> None:
 async def test_a_request_under_way_is_told_of(rig: Rig) -> None:
     under_way, goes_on = asyncio.Event(), asyncio.Event()
 
-    async def slow(_: Request) -> Response:
+    async def slow(request: Request) -> Response:
+        request.annotations["noted"] = "meanwhile"
         under_way.set()
         await goes_on.wait()
         return json_response({})
@@ -300,9 +301,13 @@ async def test_a_request_under_way_is_told_of(rig: Rig) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(rig("GET /slow"))
         await under_way.wait()
-        assert [event["stage"] for event in rig.events()] == ["RequestReceived"]
+        [event] = rig.events()
+        assert event["stage"] == "RequestReceived"
+        assert "annotations" not in event
         goes_on.set()
-    assert [event["stage"] for event in rig.events()] == ["ResponseComplete"]
+    [event] = rig.events()
+    assert event["stage"] == "ResponseComplete"
+    assert event["annotations"]["noted"] == "meanwhile"
 
 
 async def test_what_is_not_recorded_is_served(rig: Rig) -> None:

@@ -57,9 +57,10 @@ class Record(Struct, eq=False):
     named: dict[str, str] | None = None  # what the body adds to the reference
 
     def end(self) -> bytes:
-        """How the line ends, with what was noted of the request."""
-        told = self.request.annotations
-        decision = self.info.decision if self.answer else None
+        """How the line ends, with what was noted of the request, which is told from its answer on."""
+        if not self.answer:
+            return _END
+        told, decision = self.request.annotations, self.info.decision
         if decision is not None:
             if decision.error and not decision.allowed:
                 told = told | {_REASON: "internal error"}
