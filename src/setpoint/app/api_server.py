@@ -49,7 +49,7 @@ from setpoint.storage.encryption.values import Values
 from setpoint.storage.protocol import Store, StoreError
 
 if TYPE_CHECKING:
-    from setpoint.apiserver.audit.log_file import LogFile
+    from setpoint.apiserver.audit.log_process import LogProcess
 
 _PORTS_TRIED = 50
 _ROLES_AFTER = 0.2  # seconds: what starts first needs the processor more
@@ -95,7 +95,7 @@ class ApiServer:
         self.pipeline.virtual("tokenreviews", self._review_token)
         front_proxy = self.certificates.front_proxy
         authorities = Authorities(self.authority.certificate_file, front_proxy.certificate_file)
-        self._audit_log: LogFile | None = None
+        self._audit_log: LogProcess | None = None
         self._http = HttpServer(self.pipeline, self._authentication, authorities, refusal=self._refusal)
 
     @property

@@ -10,7 +10,8 @@ import orjson
 from setpoint.api.machinery.decode import IGNORE
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.audit import policy
-from setpoint.apiserver.audit.log_file import LogFile, Rotation
+from setpoint.apiserver.audit.log_file import Rotation
+from setpoint.apiserver.audit.log_process import LogProcess
 from setpoint.apiserver.audit.recorder import Recorder
 from setpoint.apiserver.negotiation import body_type
 from setpoint.apiserver.pipeline import Pipeline
@@ -20,24 +21,24 @@ from setpoint.app.options import Audit, StartError
 from setpoint.kit.clock import Clock
 
 
-def begin(audit: Audit, pipeline: Pipeline, clock: Clock) -> tuple[Recorder, LogFile]:
-    """What records requests, and its open file. Raises StartError."""
+def begin(audit: Audit, pipeline: Pipeline, clock: Clock) -> tuple[Recorder, LogProcess]:
+    """What records requests, and what writes its log. Raises StartError."""
     try:
         rules = policy.read(Path(audit.policy))
     except (OSError, ValueError) as error:
         raise StartError(f"audit policy {audit.policy}: {error}") from error
-    file = LogFile(audit.log, Rotation(audit.size, audit.backups, audit.days))
+    log = LogProcess(audit.log, Rotation(audit.size, audit.backups, audit.days))
     try:
-        file.open()
+        log.open()
     except OSError as error:
         raise StartError(f"audit log {audit.log}: {error.strerror}") from error
 
     def decode(request: Request, info: RequestInfo) -> Any:
         return _object(pipeline, request, info)
 
-    recorder = Recorder(rules, file, clock, decode)
-    file.last = recorder.flush
-    return recorder, file
+    recorder = Recorder(rules, log, clock, decode)
+    log.last = recorder.flush
+    return recorder, log
 
 
 def _object(pipeline: Pipeline, request: Request, info: RequestInfo) -> Any:

@@ -7,7 +7,8 @@ import pytest
 
 from setpoint.api.machinery.user import UserInfo
 from setpoint.apiserver.audit import policy
-from setpoint.apiserver.audit.policy import LEVELS, Policy
+from setpoint.apiserver.audit.event import LEVELS
+from setpoint.apiserver.audit.policy import Policy
 from setpoint.apiserver.request import Request
 from setpoint.apiserver.routing import parse
 

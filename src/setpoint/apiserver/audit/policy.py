@@ -14,11 +14,9 @@ from msgspec import Struct
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, invalid, not_supported, required
 from setpoint.api.machinery.user import UserInfo
+from setpoint.apiserver.audit.event import LEVELS, NONE, STAGES
 from setpoint.apiserver.routing import RequestInfo
 
-NONE, METADATA, REQUEST, REQUEST_RESPONSE = range(4)
-LEVELS = ("None", "Metadata", "Request", "RequestResponse")
-RECEIVED, STARTED, COMPLETE, PANIC = STAGES = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")
 _VERSIONS = ("audit.k8s.io/v1", "audit.k8s.io/v1beta1", "audit.k8s.io/v1alpha1")
 
 Given = Mapping[str, Any]

@@ -1,44 +1,33 @@
-"""What is known of one request, and lines of JSON about it, each in pieces: most of them are shared by many requests, and never
-copied here.
+"""What is known of one request, and becomes an event at each of its stages.
 
 Source: apiserver `audit/request.go`, `endpoints/filters/audit.go`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import lru_cache
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import msgspec
 import orjson
 from msgspec import Struct
 
 from setpoint.api.machinery.user import UserInfo
-from setpoint.apiserver.audit.policy import LEVELS, RECEIVED, REQUEST, REQUEST_RESPONSE, STAGES, Verdict
-from setpoint.apiserver.audit.requester import asked, asking, encoded, user_json
+from setpoint.apiserver.audit.event import REQUEST, REQUEST_RESPONSE, Event
+from setpoint.apiserver.audit.policy import Verdict
+from setpoint.apiserver.heads import readable
 from setpoint.apiserver.request import Request, Response
 from setpoint.apiserver.routing import RequestInfo
-from setpoint.kit.clock import rfc3339_micro
 
-#: how a line begins, by its level and stage
-_HEADS = tuple(
-    {
-        stage: f'{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"{level}","stage":"{stage}","auditID":'.encode()
-        for stage in STAGES
-    }
-    for level in LEVELS
-)
-_MICROS = tuple(b"%03dZ" % micros for micros in range(1000))
-_AT, _END = b'"stageTimestamp":"', b'"}\n'
-_END_TOLD = b'","annotations":%b}\n'
 #: subresources that are passed on, or go on for long
 LONG = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 _DELETES = ("delete", "deletecollection")
 _NAMING = ("create", "update")
 _STATUS_FIELDS = ("status", "message", "reason", "details")
 _REFERENCED = ("namespace", "name", "uid", "resourceVersion")
-_DECISION, _REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
+_NOTHING: Mapping[str, str] = {}
 
 Object = Mapping[str, Any]
 Decode = Callable[[Request, RequestInfo], Any]
@@ -53,20 +42,46 @@ class Record(Struct, eq=False):
     identity: str
     received: float
     user: UserInfo | None  # whom an impersonation replaces in the request
-    answer: bytes = b""  # what is known once there is one, with a comma behind it
-    named: dict[str, str] | None = None  # what the body adds to the reference
+    #: what is known once there is an answer (`Event`)
+    code: int = 0
+    told: bytes = b""
+    named: dict[str, str] | None = None
 
-    def end(self) -> bytes:
-        """How the line ends, with what was noted of the request, which is told from its answer on."""
-        if not self.answer:
-            return _END
-        told, decision = self.request.annotations, self.info.decision
-        if decision is not None:
-            if decision.error and not decision.allowed:
-                told = told | {_REASON: "internal error"}
-            else:
-                told = told | {_DECISION: "allow" if decision.allowed else "forbid", _REASON: decision.reason}
-        return _END_TOLD % encoded(told) if told else _END
+    def event(self, stage: str, at: float, *, comes: bool) -> Event:
+        """A stage that the request has come to."""
+        request, info = self.request, self.info
+        headers, decision, reason, annotations = request.headers, "", "", _NOTHING
+        if self.code or self.told:  # what was noted is told from the answer on
+            annotations = request.annotations
+            if info.decision is not None:
+                decision, reason = _decided(info.decision)
+        return Event(
+            self.verdict.level,
+            stage,
+            comes,
+            self.identity,
+            self.received,
+            at,
+            info.verb,
+            request.target or target(request),
+            info.resource if info.is_resource else "",
+            info.namespace,
+            info.name,
+            info.group,
+            info.version,
+            info.subresource,
+            self.named,
+            self.user,
+            request.peer,
+            headers.get("x-forwarded-for", ""),
+            headers.get("x-real-ip", ""),
+            headers.get("user-agent", ""),
+            self.code,
+            self.told,
+            decision,
+            reason,
+            annotations,
+        )
 
     # --- what becomes known ---
 
@@ -76,16 +91,16 @@ class Record(Struct, eq=False):
         sent = None
         if request.body and info.is_resource and info.subresource not in LONG and self._was_read(response):
             sent = self._sent(decode)  # but for what is passed on: it is no object of ours
-        if response.status < 400 and self.verdict.level < REQUEST and info.verb not in _DELETES:
-            self.answer = plain_status(response.status)
-        else:
-            self.tell(({"requestObject": sent} if sent is not None else {}) | self._told(response))
+        if response.status < 400 and self.verdict.level < REQUEST and info.verb not in _DELETES and request.impersonated is None:
+            self.code = response.status
+            return
+        self.tell(({"requestObject": sent} if sent is not None else {}) | self._told(response))
         if request.impersonated is not None:
-            self.answer = _impersonated(request.impersonated) + self.answer
+            self.told = _impersonated(request.impersonated) + self.told
 
     def tell(self, answer: Object) -> None:
         """Take what is known of the answer: `responseStatus`, and objects as far as the policy asks for them."""
-        self.answer = b"%b," % encoded(answer)[1:-1]
+        self.code, self.told = 0, b"%b," % encoded(answer)[1:-1]
 
     def _was_read(self, response: Response) -> bool:
         """Whether the handler came to read the body."""
@@ -140,59 +155,32 @@ class Record(Struct, eq=False):
         return found
 
 
-#: a stage that a request has come to, when, and whether a line before it says that the request is there
-Event = tuple[Record, str, float, bool]
-
-
-def lines(events: Collection[Event]) -> tuple[list[bytes], int]:
-    """What is written of some events, in pieces, and how many lines that is."""
-    pieces: list[bytes] = []
-    count = len(events)
-    for record, stage, at, comes in events:
-        request, info, heads = record.request, record.info, _HEADS[record.verdict.level]
-        name, since = encoded(record.identity), _stamp(record.received)
-        what, who = asked(request, info, None), asking(request, record.user)
-        if comes:
-            pieces += (heads[RECEIVED], name, what, since, who, _AT, since, _END)
-            count += 1
-        if record.named:
-            what = asked(request, info, record.named)
-        answer, decision = record.answer, info.decision
-        if answer and decision is not None and decision.allowed and not request.annotations:
-            end = _allowed(decision.reason)
-        else:
-            end = record.end()
-        pieces += (heads[stage], name, what, since, who, answer, _AT, _stamp(at), end)
-    return pieces, count
-
-
-def _stamp(now: float) -> bytes:
-    """`rfc3339_micro` in a third of its time: of the many moments that are written together most share a millisecond."""
-    millis, micros = divmod(int(now * 1e6), 1000)
-    return _to_the_millisecond(millis) + _MICROS[micros]
-
-
-@lru_cache(maxsize=256)
-def _to_the_millisecond(millis: int) -> bytes:
-    return rfc3339_micro(millis / 1e3)[:-4].encode()
-
-
-@lru_cache(maxsize=512)
-def _allowed(reason: str) -> bytes:
-    """How the line of a request ends that was allowed, and of which nothing else was noted."""
-    return _END_TOLD % encoded({_DECISION: "allow", _REASON: reason})
-
-
-@lru_cache(maxsize=64)
-def plain_status(code: int) -> bytes:
-    return b'"responseStatus":{"metadata":{},"code":%d},' % code
+def _decided(decision: Any) -> tuple[str, str]:
+    """What the authoriser said, and why. Where nobody had an opinion since something went wrong, only that is told."""
+    if decision.allowed:
+        return "allow", decision.reason
+    return ("", "internal error") if decision.error else ("forbid", decision.reason)
 
 
 def _impersonated(by: Any) -> bytes:
-    told = b'"impersonatedUser":%b,' % user_json(by.user)
+    told = b'"impersonatedUser":%b,' % encoded(by.user.as_json())
     if by.constraint:
         told += b'"authenticationMetadata":%b,' % encoded({"impersonationConstraint": by.constraint})
     return told
+
+
+def target(request: Request) -> str:
+    """The path and query of a request that came without a wire, as a client would write them."""
+    query = urlencode(request.query, doseq=True)
+    return quote(request.path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+
+
+def encoded(value: object) -> bytes:
+    """JSON, in which bytes of a header that are no UTF-8 are replaced."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return readable(json.dumps(value, ensure_ascii=False)).encode()
 
 
 # --- objects ---
