@@ -59,9 +59,9 @@ class _Collection:
 
     __slots__ = ("_forgotten", "events", "gone", "keys", "live", "newest", "past")
 
-    def __init__(self) -> None:
+    def __init__(self, live: dict[str, Record]) -> None:
         self.newest = 0  # the revision of the last write, or from which everything was loaded
-        self.live: dict[str, Record] = {}
+        self.live = live  # all collections', so that a key is looked up at once; what of it is here, `keys` says
         self.keys: SortedList[str] = SortedList()
         self.past: dict[str, list[tuple[Record, int]]] = {}
         self.gone: SortedList[str] = SortedList()
@@ -170,19 +170,24 @@ class Index:
         self.revision = 0
         self.floor = 0
         self._collections: dict[str, _Collection] = {}
-        self._log: deque[tuple[float, Event]] = deque()
+        self._live: dict[str, Record] = {}
+        self._log: deque[tuple[float, Event, _Collection]] = deque()
         self._bytes = 0
         self._dead: list[int] = []
 
     def load(self, records: Iterable[Record], revision: int) -> None:
         """Begin anew with this state, without history."""
         self._collections.clear()
+        self._live.clear()
         self._log.clear()
         self._bytes = 0
+        keys: dict[str, list[str]] = {}
         for record in records:
-            self._collection(record.key).live[record.key] = record
-        for collection in self._collections.values():
-            collection.keys.update(collection.live)
+            self._live[record.key] = record
+            keys.setdefault(collection_of(record.key), []).append(record.key)
+        for name, found in keys.items():
+            collection = self._collection(name)
+            collection.keys.update(found)
             collection.newest = revision
         self.revision = self.floor = revision
 
@@ -211,13 +216,14 @@ class Index:
         name = collection_of(key)
         found = self._collections.get(name)
         if found is None:
-            found = self._collections[name] = _Collection()
+            found = self._collections[name] = _Collection(self._live)
         return found
 
     def apply(self, event: Event, now: float) -> None:
         """Make one write visible and keep what it superseded, within the retention's bytes."""
-        self._collection(event.key).apply(event)
-        self._log.append((now, event))
+        collection = self._collection(event.key)
+        collection.apply(event)
+        self._log.append((now, event, collection))
         self._bytes += _weight(event)
         self.revision = event.revision
         while self._bytes > self.retention.bytes:
@@ -244,8 +250,7 @@ class Index:
         self.floor = revision
 
     def _drop_oldest(self) -> None:
-        _, event = self._log.popleft()
-        collection = self._collections[collection_of(event.key)]
+        _, event, collection = self._log.popleft()
         collection.forget(event)
         self.floor = event.revision
         self._bytes -= _weight(event)
@@ -267,8 +272,7 @@ class Index:
         return self._bytes
 
     def get(self, key: str) -> Record | None:
-        collection = self._collections.get(collection_of(key))
-        return None if collection is None else collection.live.get(key)
+        return self._live.get(key)
 
     def get_at(self, key: str, revision: int) -> Record | None:
         """The object as of `revision`; raises Compacted, Future."""
@@ -294,7 +298,7 @@ class Index:
 
     def count(self, prefix: str) -> int:
         if "/" not in prefix:
-            return sum(len(found.live) for name, found in self._collections.items() if name.startswith(prefix))
+            return sum(len(found.keys) for name, found in self._collections.items() if name.startswith(prefix))
         collection = self._collections.get(collection_of(prefix))
         if collection is None:
             return 0
@@ -305,7 +309,7 @@ class Index:
         """The retained writes under `prefix` with a revision above `revision`; raises Compacted, Future."""
         self.check(revision)
         if "/" not in prefix:
-            everything = (event for _, event in self._log)
+            everything = (event for _, event, _ in self._log)
             return [event for event in everything if event.revision > revision and event.key.startswith(prefix)]
         collection = self._collections.get(collection_of(prefix))
         if collection is None:
@@ -325,7 +329,7 @@ class Index:
             return self._list_across(prefix, revision, start, limit)
         collection = self._collections.get(collection_of(prefix))
         as_of = revision or self.revision
-        if collection is None or (as_of == self.revision and not collection.live):
+        if collection is None or (as_of == self.revision and not collection.keys):
             return Page([], as_of)
         if revision and revision != self.revision:
             records, remaining = collection.page_at(revision, prefix, start, limit)
