@@ -19,6 +19,7 @@ READY = "Ready"
 
 
 class _Known(Struct):
+    node: Node
     ready: NodeCondition | None
     renewed: str
     heard: float
@@ -32,19 +33,27 @@ class Health:
 
     def heard(self, node: Node, lease: Lease | None, now: float) -> float:
         """Take in a look at a node; gives the moment it was last heard of."""
-        ready = condition(node, READY)
         renewed = (lease.spec.renew_time or "") if lease is not None else ""
         known = self._known.get(node.metadata.name)
         if known is None:
+            ready = condition(node, READY)
             created = parse_rfc3339(node.metadata.creation_timestamp) if node.metadata.creation_timestamp else now
-            known = _Known(ready, renewed, created if ready is None else now)
+            known = _Known(node, ready, renewed, created if ready is None else now)
             self._known[node.metadata.name] = known
             return known.heard
-        if _heartbeat(ready) != _heartbeat(known.ready) or renewed > known.renewed:
-            known.heard = now
-        known.ready = ready
-        known.renewed = max(renewed, known.renewed)
+        if node is not known.node:  # a node is written once in many looks
+            ready = condition(node, READY)
+            if _heartbeat(ready) != _heartbeat(known.ready):
+                known.heard = now
+            known.node, known.ready = node, ready
+        if renewed > known.renewed:
+            known.heard, known.renewed = now, renewed
         return known.heard
+
+    def ready(self, node: Node) -> NodeCondition | None:
+        """The condition Ready of a node; that of one in the state in which it was last looked at is at hand."""
+        known = self._known.get(node.metadata.name)
+        return known.ready if known is not None and known.node is node else condition(node, READY)
 
     def forgive(self, now: float) -> None:
         """Count every node as heard of now: it was this side that heard nothing."""
@@ -75,5 +84,8 @@ def condition(node: Node, kind: str) -> NodeCondition | None:
 
 def ready_status(node: Node) -> str:
     """True, False or Unknown; a node that never said is Unknown."""
-    ready = condition(node, READY)
+    return status_of(condition(node, READY))
+
+
+def status_of(ready: NodeCondition | None) -> str:
     return ready.status if ready is not None else "Unknown"

@@ -22,7 +22,7 @@ from setpoint.client.store import Store
 from setpoint.client.transport import TransportError
 from setpoint.controllers.component import NodeTimings
 from setpoint.controllers.node_lifecycle import taints, unknown
-from setpoint.controllers.node_lifecycle.health import READY, Health, condition, ready_status
+from setpoint.controllers.node_lifecycle.health import Health, ready_status, status_of
 from setpoint.controllers.node_lifecycle.pods import not_ready_patch
 from setpoint.controllers.node_lifecycle.zones import Zones, zone_of
 from setpoint.kit import logs
@@ -121,7 +121,7 @@ class HealthMonitor:
         silence = now - self._health.heard(node, self._leases.get(key(LEASES, node.metadata.name)), now)
         if silence <= min(self._timings.startup_grace, self._timings.monitor_grace):
             return False
-        never = condition(node, READY) is None
+        never = self._health.ready(node) is None
         return silence > (self._timings.startup_grace if never else self._timings.monitor_grace)
 
     def diff(self, observed: Observed) -> Plan:
@@ -135,7 +135,7 @@ class HealthMonitor:
 
     def _diff_node(self, node: Node, observed: Observed) -> NodePlan | None:
         silent = node.metadata.name in observed.silent
-        ready = condition(node, READY)
+        ready = self._health.ready(node)
         if not silent and (ready is None or (ready.status == "True" and not node.spec.taints)):
             return None  # it may be on its way, or is well, as nearly all are
         conditions = unknown.conditions(node, observed.now) if silent else None
@@ -148,7 +148,7 @@ class HealthMonitor:
         return NodePlan(node, conditions, taint, silent and ready_status(node) == "True", stale)
 
     def _status(self, node: Node, silent: Collection[str]) -> str:
-        return "Unknown" if node.metadata.name in silent else ready_status(node)
+        return "Unknown" if node.metadata.name in silent else status_of(self._health.ready(node))
 
     def _diff_taint(self, node: Node, status: str, observed: Observed) -> str | None:
         key = {"True": "", "False": taints.NOT_READY}.get(status, taints.UNREACHABLE)
