@@ -68,12 +68,12 @@ class Store(Generic[T]):
         """Add or replace; the former object comes back."""
         key = key_of(obj)
         old = self._objects.get(key)
-        if old is not None:
-            self._unindex(key, old)
         self._objects[key] = obj
         for name, function in self._indexers.items():
-            index = self._indices[name]
-            for value in function(obj):
+            index, values = self._indices[name], function(obj)
+            if old is not None and (before := function(old)) != values:  # else it takes the place that the old one has
+                _take_out(index, before, key)
+            for value in values:
                 index.setdefault(value, {})[key] = obj
         return old
 
@@ -81,18 +81,19 @@ class Store(Generic[T]):
         """Take out; the former object comes back."""
         old = self._objects.pop(key, None)
         if old is not None:
-            self._unindex(key, old)
+            for name, function in self._indexers.items():
+                _take_out(self._indices[name], function(old), key)
         return old
 
-    def _unindex(self, key: str, obj: T) -> None:
-        for name, function in self._indexers.items():
-            index = self._indices[name]
-            for value in function(obj):
-                bucket = index.get(value)
-                if bucket is not None:
-                    bucket.pop(key, None)
-                    if not bucket:
-                        del index[value]
+
+def _take_out(index: dict[str, dict[str, T]], values: Iterable[str], key: str) -> None:
+    """Let no value of an index lead to an object any more."""
+    for value in values:
+        bucket = index.get(value)
+        if bucket is not None:
+            bucket.pop(key, None)
+            if not bucket:
+                del index[value]
 
 
 def _by_namespace(obj: object) -> tuple[str, ...]:
