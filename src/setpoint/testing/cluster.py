@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -70,8 +70,8 @@ class _ApiServer:
 
     pipeline: Pipeline = field(repr=False)
 
-    async def handle(self, request: Any) -> Any:
-        return await self.pipeline.handle(request)
+    def handle(self, request: Any) -> Coroutine[Any, Any, Any]:
+        return self.pipeline.handle(request)
 
 
 class VirtualCluster:

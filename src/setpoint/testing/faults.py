@@ -16,7 +16,6 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -24,6 +23,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.client.transport import Request, Response, Stream, Transport, TransportError
 from setpoint.kit.clock import Clock
 
+_RESET = "connection reset by peer"
 _WRITES = {"POST", "PUT", "PATCH", "DELETE"}
 _FORBIDDEN, _NO_RIGHT = 403, b" cannot "  # as authorisation says it
 
@@ -91,8 +91,11 @@ class Link:
         faults.links.append(self)
 
     async def call(self, request: Request) -> Response:
+        faults = self._faults
         self.calls += 1
         try:
+            if faults.rates is CALM and not faults.down:
+                return self._seen(request, await self._inner.call(request))
             return await self._call(request)
         finally:
             self.calls -= 1
@@ -101,15 +104,13 @@ class Link:
         faults, rates = self._faults, self._faults.rates
         if rates.latency:
             await faults.clock.sleep(faults.rng.random() * rates.latency)
-        if rates is CALM and not faults.down:
-            return self._seen(request, await self._inner.call(request))
         self._refuse(request)
         response = self._seen(request, await self._inner.call(request))
         if request.method in _WRITES and faults.happens("lost answer", rates.lost_answer):
             faults.lost(request)
             if request.method == "POST":
                 faults.counts[f"lost create {request.path.rpartition('/')[2]}"] += 1
-            raise TransportError("connection reset by peer")
+            raise TransportError(_RESET)
         if rates.latency:
             await faults.clock.sleep(faults.rng.random() * rates.latency)
         return response
@@ -149,7 +150,8 @@ class _Stream:
         self._inner = inner
         self._faults = faults
         self._streams = streams
-        self._scope: asyncio.Timeout | None = None
+        self._chunks = aiter(inner)
+        self._reader: asyncio.Task[object] | None = None
         self._broken = False
 
     async def __aenter__(self) -> Self:
@@ -162,33 +164,35 @@ class _Stream:
 
     def break_off(self) -> None:
         """The connection is lost now, even while nobody sends."""
+        if self._reader is not None and not self._broken:
+            self._reader.cancel()
         self._broken = True
-        if self._scope is not None:
-            with suppress(RuntimeError):  # it is just ending by itself
-                self._scope.reschedule(asyncio.get_running_loop().time())
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
         faults = self._faults
-        chunks = aiter(self._inner)
-        while (chunk := await self._next(chunks)) is not None:
-            if faults.happens("watch broken", faults.rates.watch_break):
-                raise TransportError("connection reset by peer")
-            if faults.rates.watch_delay and faults.rng.random() < 0.5:
-                await faults.clock.sleep(faults.rng.random() * faults.rates.watch_delay)
-            if self._broken:
-                raise TransportError("connection reset by peer")
-            yield chunk
-
-    async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
-        if self._broken:
-            raise TransportError("connection reset by peer")
+        self._unbroken()
+        self._reader = asyncio.current_task()
         try:
-            async with asyncio.timeout(None) as self._scope:
-                return await anext(chunks, None)
-        except TimeoutError:
-            raise TransportError("connection reset by peer") from None
+            chunk = await anext(self._chunks)
+        except asyncio.CancelledError:
+            if not self._broken or self._reader is None or self._reader.uncancel() > 0:  # somebody else's wish
+                raise
+            raise TransportError(_RESET) from None
         finally:
-            self._scope = None
+            self._reader = None
+        if faults.happens("watch broken", faults.rates.watch_break):
+            raise TransportError(_RESET)
+        if faults.rates.watch_delay and faults.rng.random() < 0.5:
+            await faults.clock.sleep(faults.rng.random() * faults.rates.watch_delay)
+            self._unbroken()
+        return chunk
+
+    def _unbroken(self) -> None:
+        if self._broken:
+            raise TransportError(_RESET)
 
     async def read(self) -> bytes:
         return await self._inner.read()

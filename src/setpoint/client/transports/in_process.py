@@ -6,7 +6,7 @@ its requests. Nothing here waits for anything but the pipeline, so virtual time 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from setpoint.api.machinery.user import UserInfo
@@ -29,7 +29,7 @@ class PipelineResponse(Protocol):
 class Pipeline(Protocol):
     """The API server behind its carriers."""
 
-    async def handle(self, request: Any) -> Any: ...
+    def handle(self, request: Any) -> Coroutine[Any, Any, Any]: ...
 
 
 class InProcessTransport:
@@ -44,15 +44,16 @@ class InProcessTransport:
         self._lowered: Mapping[str, str] = {}
 
     async def call(self, request: Request) -> Response:
-        answer = await self._handle(request)
-        await answer.gather()
+        answer = await self._answer(request)
+        if answer.body is None:
+            await answer.gather()
         body = answer.body if answer.body is not None else b""
         if answer.stream is not None:
             body = b"".join([piece async for piece in answer.stream])
         return Response(answer.status, answer.headers, body)
 
     async def stream(self, request: Request) -> Stream:
-        answer = await self._handle(request)
+        answer = await self._answer(request)
         await answer.gather()
         return _Stream(answer)
 
@@ -60,20 +61,19 @@ class InProcessTransport:
         """Refuse further calls; those under way go on."""
         self._closed = True
 
-    async def _handle(self, request: Request) -> PipelineResponse:
+    def _answer(self, request: Request) -> Coroutine[Any, Any, PipelineResponse]:
+        """What the pipeline answers, to be awaited at once."""
         if self._closed:
             raise TransportError("the transport is closed")
-        answer: PipelineResponse = await self._pipeline.handle(
-            self._make_request(
-                method=request.method,
-                path=request.path,
-                query={name: [value] for name, value in request.query.items()},
-                headers=self._lower_case(request.headers),
-                body=request.body,
-                user=self._user,
-            )
+        asked = self._make_request(
+            method=request.method,
+            path=request.path,
+            query={name: [value] for name, value in request.query.items()},
+            headers=self._lower_case(request.headers),
+            body=request.body,
+            user=self._user,
         )
-        return answer
+        return self._pipeline.handle(asked)
 
     def _lower_case(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         """Headers as the pipeline has them. A client sends the same few again and again: those are not made anew."""
@@ -96,12 +96,12 @@ class _Stream:
         if (close := getattr(self._stream, "aclose", None)) is not None:
             await close()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream) if self._stream is not None else self._whole()
+
+    async def _whole(self) -> AsyncIterator[bytes]:
         if self._body is not None:
             yield self._body
-        if self._stream is not None:
-            async for piece in self._stream:
-                yield piece
 
     async def read(self) -> bytes:
         return b"".join([piece async for piece in self])
