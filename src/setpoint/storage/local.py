@@ -198,20 +198,31 @@ class LocalStore:
             if pending is not None:
                 await pending.settled()
             raise Exists(key)
-        return await self._put(key, encode, None, ttl)
+        record, batch = self._put(key, encode, None, ttl)
+        await batch.settled()
+        return record
 
     async def update(self, key: str, encode: Encode, *, expect: int = 0, ttl: float = 0) -> Record:
-        current = await self._expect(key, expect)
-        return await self._put(key, encode, current, ttl)
+        current, pending = self._judge(key)
+        if current is None or expect not in (0, current.revision):
+            raise await self._unexpected(key, current, pending)
+        record, batch = self._put(key, encode, current, ttl)
+        await batch.settled()
+        return record
 
     async def delete(self, key: str, *, expect: int = 0) -> Event:
-        current = await self._expect(key, expect)
+        current, pending = self._judge(key)
+        if current is None or expect not in (0, current.revision):
+            raise await self._unexpected(key, current, pending)
         event = Event(key, self._next, None, current)
-        await self._submit(event, Row(event.revision, key, 0, 0, None))
+        await self._enqueue(event, Row(event.revision, key, 0, 0, None)).settled()
         return event
 
     def _judge(self, key: str) -> tuple[Record | None, Batch | None]:
-        """The head that a write is judged by, and the batch that must become durable before anyone may know of it."""
+        """The head that a write is judged by, and the batch that must become durable before anyone may know of it.
+
+        A write that is as it should be awaits nothing after this, so it is judged by this very head.
+        """
         if self._tasks is None:
             raise Unavailable("the store is not open")
         if len(self._batch.rows) >= MAX_PENDING:
@@ -221,29 +232,22 @@ class LocalStore:
             return self._index.get(key), None
         return pending[0].record, pending[1]
 
-    async def _expect(self, key: str, expect: int) -> Record:
-        """The head if it is as expected. Nothing is awaited in that case, so the caller's write is judged by this very head."""
-        current, pending = self._judge(key)
-        if current is not None and expect in (0, current.revision):
-            return current
+    @staticmethod
+    async def _unexpected(key: str, current: Record | None, pending: Batch | None) -> StoreError:
+        """Why a write is refused, once the head that it was judged by is durable."""
         if pending is not None:
             await pending.settled()
-        if current is None:
-            raise NotFound(key)
-        raise Conflict(current)
+        return NotFound(key) if current is None else Conflict(current)
 
-    async def _put(self, key: str, encode: Encode, previous: Record | None, ttl: float) -> Record:
+    def _put(self, key: str, encode: Encode, previous: Record | None, ttl: float) -> tuple[Record, Batch]:
+        """Let a write join the open batch."""
         self._ready(key)
         revision = self._next
         encoded = encode(revision)
         created = revision if previous is None else previous.created
         record = Record(key, encoded.value, revision, created, encoded.selection)
         expires = self._clock.now() + ttl if ttl else 0
-        await self._submit(Event(key, revision, record, previous), Row(revision, key, created, expires, encoded.value))
-        return record
-
-    async def _submit(self, event: Event, row: Row) -> None:
-        await self._enqueue(event, row).settled()
+        return record, self._enqueue(Event(key, revision, record, previous), Row(revision, key, created, expires, encoded.value))
 
     def _enqueue(self, event: Event, row: Row) -> Batch:
         self._next = event.revision + 1

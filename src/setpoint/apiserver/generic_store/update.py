@@ -6,7 +6,7 @@ between, it is computed again, unless the caller asked for a certain resourceVer
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 import orjson
@@ -61,15 +61,15 @@ def anew(first: T, again: Callable[[], T]) -> Callable[[], T]:
     return lambda: left.pop() if left else again()
 
 
-async def update(store: GenericStore, context: Context, change: Update) -> Outcome:
+def update(store: GenericStore, context: Context, change: Update) -> Coroutine[Any, Any, Outcome]:
     """Carry out a change; raises 404, 409, 422 and what `compute` raises."""
 
-    async def attempt(current: Record | None) -> Outcome:
+    def attempt(current: Record | None) -> Coroutine[Any, Any, Outcome]:
         if current is None:
-            return await _create_instead(store, context, change)
-        return await _attempt(store, context, change, current)
+            return _create_instead(store, context, change)
+        return _attempt(store, context, change, current)
 
-    return await store.on_head(context.namespace, change.name, attempt)
+    return store.on_head(context.namespace, change.name, attempt)
 
 
 async def _create_instead(store: GenericStore, context: Context, change: Update) -> Outcome:
@@ -218,9 +218,11 @@ def same(obj: Object, old: Object) -> bool:
 
 
 async def _write(store: GenericStore, context: Context, obj: Object, old: Object, current: Record) -> Record:
-    release = await creating.begin(store.resource.begin_update, context, obj, old)
+    begin = store.resource.begin_update
+    release = await creating.begin(begin, context, obj, old) if begin is not None else None
     if context.dry_run:
-        await release(success=False)
+        if release is not None:
+            await release(success=False)
         return await store.codec.rehearsed(obj, creating.imagined(store, current.key, obj, current.revision))
     try:
         record = await store.store.update(
@@ -229,7 +231,9 @@ async def _write(store: GenericStore, context: Context, obj: Object, old: Object
     except protocol.Uncertain:  # it may have been written, and then needs what it took; so it does after a cancellation
         raise
     except Exception:
-        await release(success=False)
+        if release is not None:
+            await release(success=False)
         raise
-    await release(success=True)
+    if release is not None:
+        await release(success=True)
     return record
