@@ -5,7 +5,7 @@ Each step says which writes concern it, so that a write passes only those; the a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
@@ -58,12 +58,12 @@ class Chain:
         self._steps = (*plugins.items(), *(("", step) for step in last))
         self._ways: dict[tuple[str, str, str], _Way] = {}
 
-    async def admit(self, request: AdmissionRequest) -> None:
-        await self._way(request).admit.run(request)
+    def admit(self, request: AdmissionRequest) -> Coroutine[Any, Any, None]:
+        return self._way(request).admit.run(request)
 
-    async def validate(self, request: AdmissionRequest) -> None:
+    def validate(self, request: AdmissionRequest) -> Coroutine[Any, Any, None]:
         request.validating = True
-        await self._way(request).validate.run(request)
+        return self._way(request).validate.run(request)
 
     def concerned(self, operation: str, group_resource: str, subresource: str) -> bool:
         """Whether any step looks at such a write."""

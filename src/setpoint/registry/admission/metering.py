@@ -40,29 +40,24 @@ class Phase:
 
     async def run(self, request: AdmissionRequest) -> None:
         """All of them; those that change objects a second time where one of them asked for that."""
-        start = perf_counter()
+        at, begun = "", perf_counter()
+        start = now = begun
         try:
-            await self._pass(request)
-            if request.reinvoke and not request.reinvoking:
+            while True:
+                for at, act, histogram in self._acts:  # noqa: B007  # `at` is who refused
+                    await act(request)
+                    now = perf_counter()
+                    histogram.observe(now - start)
+                    start = now
+                if request.reinvoking or not request.reinvoke:
+                    break
                 request.reinvoking = True
-                await self._pass(request)
         except Exception:
-            _PHASES.labels(*self._labels, "true").observe(perf_counter() - start)
+            now = perf_counter()
+            self._plugin(at, "true").observe(now - start)
+            _PHASES.labels(*self._labels, "true").observe(now - begun)
             raise
-        self._whole.observe(perf_counter() - start)
-
-    async def _pass(self, request: AdmissionRequest) -> None:
-        at, start = "", perf_counter()
-        try:
-            for name, act, histogram in self._acts:
-                at = name
-                await act(request)
-                now = perf_counter()
-                histogram.observe(now - start)
-                start = now
-        except Exception:
-            self._plugin(at, "true").observe(perf_counter() - start)
-            raise
+        self._whole.observe(now - begun)
 
     def _plugin(self, name: str, rejected: str) -> Histogram:
         return _PLUGINS.labels(name, *self._labels, rejected) if name else Histogram(())
