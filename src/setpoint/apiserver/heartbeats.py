@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from setpoint.api.machinery.fields.managed import Identity
 from setpoint.api.machinery.fields.restamping import Path, restamp
 from setpoint.apiserver.call import Call
@@ -31,8 +33,8 @@ def renewal(call: Call, strategy: Strategy, patch: Any, manager: str, *, strateg
     rule = strategy.heartbeat
     if rule is None or (rule.key and not strategic) or not call.store.codec.is_stored(call.version):
         return None
-    if not isinstance(patch, dict) or call.request.body.translate(None, _BLANKS).count(b'":') != _names(patch):
-        return None  # a name stands twice
+    if not isinstance(patch, dict) or not _is_whole(patch, call.request.body):
+        return None
     who = Identity(manager, "Update", api_version(call.resource, call.version), call.info.subresource)
 
     def renew(old: Object) -> Object | None:
@@ -46,6 +48,11 @@ def renewal(call: Call, strategy: Strategy, patch: Any, manager: str, *, strateg
         return obj if changed and restamp(entries, who, call.store.stamp(), changed) else None
 
     return renew
+
+
+def _is_whole(patch: Object, body: bytes) -> bool:
+    """Whether a JSON document says nothing beside what was read of it: no name stands twice."""
+    return orjson.dumps(patch) == body or body.translate(None, _BLANKS).count(b'":') == _names(patch)
 
 
 def _names(value: Any) -> int:

@@ -15,14 +15,15 @@ def restamp(entries: Any, who: Identity, time: str, changed: Iterable[Path]) -> 
     """Give the entry of `who` a new time, and its place by it; False (and nothing is done) where more than that would change."""
     if not entries or len(entries) > MAX_UPDATERS or any(entry.get("apiVersion") != who.api_version for entry in entries):
         return False
-    mine = [entry for entry in entries if _identity(entry) == who]
+    mine = [entry for entry in entries if entry.get("manager", "") == who.manager and _identity(entry) == who]
     if len(mine) != 1:
         return False
     for path in changed:
         if [entry for entry in entries if _owns(entry, path)] != mine:
             return False
     mine[0]["time"] = time
-    entries.sort(key=_order)
+    if len(entries) > 1:
+        entries.sort(key=_order)
     return True
 
 
