@@ -168,7 +168,7 @@ class QuotaReconciler:
     async def _count_pods(self, key: str, spec: Mapping[str, Any], namespace: str, names: Amounts, *, calm: bool) -> Amounts:
         pods = self._pods.store.list(namespace) if calm else await self._present_pods(namespace)
         counts = self._pod_counts.get(key)
-        if counts is None or counts.spec != spec:
+        if counts is None or not counts.asks_for(spec, names):
             counts = self._pod_counts[key] = PodCounts(spec, names)
         return counts.total(pods, self._clock.now())
 
