@@ -28,6 +28,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, runtime_checkable
 
+from msgspec import Struct
+
 
 class StoreError(Exception):
     """The closed set of what can go wrong in a store; nothing else leaves it."""
@@ -100,8 +102,7 @@ class Record:
     forms: dict[Any, bytes] | None = None
 
 
-@dataclass(slots=True)
-class Event:
+class Event(Struct):
     """One write as a watcher sees it. `record` is the new state (None: deleted), `previous` the one before (None: created).
 
     `lines` caches encoded watch frames, so that each is made once whatever the number of watchers; old events lose them.
@@ -114,8 +115,7 @@ class Event:
     lines: dict[Any, bytes] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(Struct, frozen=True):
     """What `encode` returns: the stored bytes and what selectors need of them."""
 
     value: bytes
