@@ -6,7 +6,7 @@ a 500 with its traceback in the log. Authentication has been done by the carrier
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -75,7 +75,7 @@ class Authorizer(Protocol):
 class Audit(Protocol):
     """Records what was asked and answered: `around` calls the rest of the pipeline, `refused` is told of strangers."""
 
-    async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response: ...
+    def around(self, request: Request, info: RequestInfo, rest: Serve) -> Coroutine[Any, Any, Response]: ...
     def refused(self, request: Request, info: RequestInfo, response: Response) -> None: ...
 
 
@@ -212,16 +212,11 @@ class Pipeline:
 
     # --- requests ---
 
-    async def handle(self, request: Request) -> Response:
+    def handle(self, request: Request) -> Coroutine[Any, Any, Response]:
         """Answer a request; raises nothing but cancellation."""
         info = parse(request)
-        try:
-            if self.audit is not None:
-                return await self.audit.around(request, info, self._serve)
-            return await self._serve(request, info)
-        finally:
-            if large_yaml.concerns(request):
-                large_yaml.forget(request.body)
+        answer = self._serve(request, info) if self.audit is None else self.audit.around(request, info, self._serve)
+        return _forgetting(answer, request.body) if large_yaml.concerns(request) else answer
 
     async def _serve(self, request: Request, info: RequestInfo) -> Response:
         started = self.clock.monotonic()
@@ -340,6 +335,14 @@ class Pipeline:
             if path == "/":
                 return text_response("404 page not found\n", 404)
             path = path.rpartition("/")[0] or "/"
+
+
+async def _forgetting(answer: Coroutine[Any, Any, Response], body: bytes) -> Response:
+    """The answer to a large body in YAML, of which nothing is kept then."""
+    try:
+        return await answer
+    finally:
+        large_yaml.forget(body)
 
 
 def _takes_long(request: Request, info: RequestInfo) -> bool:

@@ -301,16 +301,16 @@ class Client:
         body: bytes = b"",
     ) -> Response:
         request = Request(method, path, query or {}, headers or self._plain, body)
-        response = await self._transport.call(request)
-        for _ in range(_RETRIES):
-            seconds = _retry_after(response)
-            if seconds is None:
-                break
-            await self._clock.sleep(seconds)
+        left = _RETRIES
+        while True:
             response = await self._transport.call(request)
-        if response.status >= 400:
-            raise refusal(response.status, response.body, response.headers)
-        return response
+            if response.status < 400:
+                return response
+            seconds = _retry_after(response)
+            if seconds is None or not left:
+                raise refusal(response.status, response.body, response.headers)
+            left -= 1
+            await self._clock.sleep(seconds)
 
 
 def _retry_after(response: Response) -> int | None:

@@ -22,13 +22,13 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> None:
-        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         if task is None:
             raise RuntimeError("no task to limit")
         if task in self._since or task in self._late:
             self._again[task] = self._again.get(task, 0) + 1
             return
-        loop = asyncio.get_running_loop()
         self._since[task] = loop.time()
         if self._timer is None:
             self._timer = loop.call_later(self.seconds, self._look, loop)

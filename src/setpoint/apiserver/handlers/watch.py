@@ -199,10 +199,11 @@ class _Pace:
     def end(self) -> None:
         """End the watch once it has sent what is ready: what it watches is no longer served as it was."""
         self._end = self._clock.monotonic()
+        self.stop()
         self._interrupt()
 
     def over(self) -> bool:
-        return self.left() <= 0
+        return self._clock.monotonic() >= self._end
 
     def _next_bookmark(self) -> float:
         now = self._clock.monotonic()
@@ -219,11 +220,12 @@ class _Pace:
 
     async def next(self, watch: Watch) -> Sequence[Event] | None:
         """The next events; none when a bookmark is due; None when the watch is over."""
-        due = min(self._end, self._bookmark) if self._bookmarks else self._end
-        if self._clock.monotonic() >= due:
-            return None if self.over() else ()
-        if self._timer is None:
-            self._timer = self._clock.call_later(due - self._clock.monotonic(), self._ring)
+        if self._timer is None:  # else it is not due yet
+            due = min(self._end, self._bookmark) if self._bookmarks else self._end
+            left = due - self._clock.monotonic()
+            if left <= 0:
+                return None if self.over() else ()
+            self._timer = self._clock.call_later(left, self._ring)
         self._waits, self._interrupted = asyncio.current_task(), False
         try:
             return await watch.next()
@@ -247,3 +249,4 @@ class _Pace:
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None
