@@ -59,7 +59,8 @@ class Shared:
     def _changed(self, _: str, old: Any, new: Any) -> None:
         if self._over:
             return
-        before, meta = (each.metadata if each is not None else None for each in (old, new))
+        before = old.metadata if old is not None else None
+        meta = new.metadata if new is not None else None
         if before is not None and (meta is None or before.uid != meta.uid):
             self._look(self._graph.remove(before.uid))
             before = None
