@@ -95,10 +95,11 @@ class Decoders(Generic[T]):
 
     def events(self, lines: bytes) -> Iterator[tuple[str, T]]:
         """The events of complete lines; raises StatusError at one of type ERROR."""
-        decode = self.object
         for event in _EVENTS.decode_lines(lines):
             if event.type == "ERROR":
                 raise StatusError.parse(msgspec.json.decode(event.object))
+            # every bookmark is another object, which nobody sees but its watch
+            decode = self.object if event.type != "BOOKMARK" else self._decode
             yield event.type, decode(event.object)
 
 

@@ -71,7 +71,8 @@ class Store(Generic[T]):
         self._objects[key] = obj
         for name, function in self._indexers.items():
             index, values = self._indices[name], function(obj)
-            if old is not None and (before := function(old)) != values:  # else it takes the place that the old one has
+            # it takes the place that the old one has where that is the same, as it always is of namespaces
+            if old is not None and function is not _by_namespace and (before := function(old)) != values:
                 _take_out(index, before, key)
             for value in values:
                 index.setdefault(value, {})[key] = obj

@@ -132,7 +132,7 @@ class WorkQueue(Generic[K]):
         self._timer: Timer | None = None
         self._rings_at = 0.0
         self._closed = False
-        self._depth = _DEPTH.labels(name)
+        _DEPTH.labels(name).set_function(lambda: self._core.depth)
         self._adds = _ADDS.labels(name)
         self._retries = _RETRIES.labels(name)
         self._queued = _QUEUED.labels(name)
@@ -145,7 +145,6 @@ class WorkQueue(Generic[K]):
         """Ask for work on `key` now."""
         if self._core.add(key, self._clock.monotonic()):
             self._adds.inc()
-            self._depth.set(self._core.depth)
             self._wake()
 
     def add_after(self, key: K, seconds: float) -> None:
@@ -187,7 +186,6 @@ class WorkQueue(Generic[K]):
                 key, since = taken
                 self._retrying.discard(key)
                 self._queued.observe(now - since)
-                self._depth.set(self._core.depth)
                 if self._core.depth:
                     self._wake()
                 return key
@@ -249,7 +247,6 @@ class WorkQueue(Generic[K]):
         began = self._core.done(key)
         self._worked.observe(self._clock.monotonic() - began)
         if self._core.depth:
-            self._depth.set(self._core.depth)
             self._wake()
 
     def close(self) -> None:
