@@ -171,7 +171,7 @@ class Index:
         self.floor = 0
         self._collections: dict[str, _Collection] = {}
         self._live: dict[str, Record] = {}
-        self._log: deque[tuple[float, Event, _Collection]] = deque()
+        self._log: deque[tuple[float, int, Event, _Collection]] = deque()
         self._bytes = 0
         self._dead: list[int] = []
 
@@ -223,8 +223,9 @@ class Index:
         """Make one write visible and keep what it superseded, within the retention's bytes."""
         collection = self._collection(event.key)
         collection.apply(event)
-        self._log.append((now, event, collection))
-        self._bytes += _weight(event)
+        weight = _weight(event)
+        self._log.append((now, weight, event, collection))
+        self._bytes += weight
         self.revision = event.revision
         while self._bytes > self.retention.bytes:
             self._drop_oldest()
@@ -245,15 +246,15 @@ class Index:
             raise Future(self.revision)
         if revision < self.floor:
             raise Compacted(self.floor)
-        while self._log and self._log[0][1].revision <= revision:
+        while self._log and self._log[0][2].revision <= revision:
             self._drop_oldest()
         self.floor = revision
 
     def _drop_oldest(self) -> None:
-        _, event, collection = self._log.popleft()
+        _, weight, event, collection = self._log.popleft()
         collection.forget(event)
         self.floor = event.revision
-        self._bytes -= _weight(event)
+        self._bytes -= weight
         if event.previous is not None:
             self._dead.append(event.previous.revision)
         if event.record is None:
@@ -309,7 +310,7 @@ class Index:
         """The retained writes under `prefix` with a revision above `revision`; raises Compacted, Future."""
         self.check(revision)
         if "/" not in prefix:
-            everything = (event for _, event, _ in self._log)
+            everything = (event for _, _, event, _ in self._log)
             return [event for event in everything if event.revision > revision and event.key.startswith(prefix)]
         collection = self._collections.get(collection_of(prefix))
         if collection is None:
