@@ -26,22 +26,14 @@ class Call(Struct):
     request: Request
     info: RequestInfo
     served: Served
+    #: those of `served`, asked for many times on the way of a request
+    resource: ServedResource
+    version: str
+    store: GenericStore
     pipeline: Pipeline
     subresource: Subresource | None = None
     form: Form = PLAIN
     warnings: list[str] = field(default_factory=list)
-
-    @property
-    def resource(self) -> ServedResource:
-        return self.served.resource
-
-    @property
-    def version(self) -> str:
-        return self.served.version
-
-    @property
-    def store(self) -> GenericStore:
-        return self.served.store
 
     @property
     def clock(self) -> Clock:

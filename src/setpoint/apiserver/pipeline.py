@@ -270,12 +270,13 @@ class Pipeline:
         if not info.is_resource or not self.router.knows(info.group):
             return await self._mounted(request)
         target = self.router.target(request, info)
-        if target.served.deprecation:
-            warnings.append(target.served.deprecation)
-        custom = target.served.resource.custom
+        served, resource = target.served, target.served.resource
+        if served.deprecation:
+            warnings.append(served.deprecation)
+        custom = resource.custom
         if custom is not None:
             negotiation.check_known(request, stream=info.verb == "watch")
-        call = Call(request, info, target.served, self, target.subresource, warnings=warnings)
+        call = Call(request, info, served, resource, served.version, served.store, self, target.subresource, warnings=warnings)
         handler = self._handler(call)
         if custom is not None and custom.around is not None:
             handler = custom.around(handler)

@@ -13,15 +13,23 @@ Path = tuple[str, ...]
 
 def restamp(entries: Any, who: Identity, time: str, changed: Iterable[Path]) -> bool:
     """Give the entry of `who` a new time, and its place by it; False (and nothing is done) where more than that would change."""
-    if not entries or len(entries) > MAX_UPDATERS or any(entry.get("apiVersion") != who.api_version for entry in entries):
+    if not entries or len(entries) > MAX_UPDATERS:
         return False
-    mine = [entry for entry in entries if entry.get("manager", "") == who.manager and _identity(entry) == who]
-    if len(mine) != 1:
+    mine: Json | None = None
+    for entry in entries:
+        if entry.get("apiVersion") != who.api_version:
+            return False
+        if entry.get("manager", "") == who.manager and _identity(entry) == who:
+            if mine is not None:
+                return False
+            mine = entry
+    if mine is None:
         return False
     for path in changed:
-        if [entry for entry in entries if _owns(entry, path)] != mine:
-            return False
-    mine[0]["time"] = time
+        for entry in entries:
+            if _owns(entry, path) != (entry is mine):
+                return False
+    mine["time"] = time
     if len(entries) > 1:
         entries.sort(key=_order)
     return True
