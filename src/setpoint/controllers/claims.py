@@ -50,9 +50,21 @@ def _compiled(encoded: bytes) -> LabelSelector:
     return from_object(msgspec.json.decode(encoded))
 
 
+_recent: dict[int, tuple[Any, LabelSelector]] = {}
+"""Structs and their matchers, by the Structs' `id`: they are frozen, and the same ones are asked about with every pod."""
+_REMEMBERED = 4096
+
+
 def selector_of(selector: Any) -> LabelSelector:
     """The matcher of a `metav1.LabelSelector` Struct; nothing matches where it is absent."""
-    return _compiled(msgspec.json.encode(selector, order="deterministic"))
+    known = _recent.get(id(selector))
+    if known is not None and known[0] is selector:
+        return known[1]
+    found = _compiled(msgspec.json.encode(selector, order="deterministic"))
+    if len(_recent) >= _REMEMBERED:
+        _recent.clear()
+    _recent[id(selector)] = (selector, found)
+    return found
 
 
 def matches(selector: LabelSelector, obj: Any) -> bool:

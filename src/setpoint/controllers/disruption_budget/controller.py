@@ -214,6 +214,8 @@ def _budgets(context: Context) -> Controller[Observed, Plan]:
         if not len(budgets.store):
             return
         present = [pod for pod in (old, changed) if pod is not None]
+        if len(present) > 1 and present[0].metadata.labels == present[1].metadata.labels:
+            del present[0]  # what selects one selects the other
         covering = []
         for budget in budgets.store.list(present[0].metadata.namespace):
             selector = budget_selector(budget)

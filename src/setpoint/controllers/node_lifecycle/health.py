@@ -18,7 +18,9 @@ from setpoint.kit.clock import parse_rfc3339
 READY = "Ready"
 
 
-class _Known(Struct):
+class Seen(Struct):
+    """A node as it was last looked at: its condition Ready, the lease's renewTime, and when it was last heard of."""
+
     node: Node
     ready: NodeCondition | None
     renewed: str
@@ -29,18 +31,18 @@ class Health:
     """What was seen of each node, by name."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, Seen] = {}
 
-    def heard(self, node: Node, lease: Lease | None, now: float) -> float:
-        """Take in a look at a node; gives the moment it was last heard of."""
+    def look(self, node: Node, lease: Lease | None, now: float) -> Seen:
+        """Take in a look at a node."""
         renewed = (lease.spec.renew_time or "") if lease is not None else ""
         known = self._known.get(node.metadata.name)
         if known is None:
             ready = condition(node, READY)
             created = parse_rfc3339(node.metadata.creation_timestamp) if node.metadata.creation_timestamp else now
-            known = _Known(node, ready, renewed, created if ready is None else now)
+            known = Seen(node, ready, renewed, created if ready is None else now)
             self._known[node.metadata.name] = known
-            return known.heard
+            return known
         if node is not known.node:  # a node is written once in many looks
             ready = condition(node, READY)
             if _heartbeat(ready) != _heartbeat(known.ready):
@@ -48,7 +50,7 @@ class Health:
             known.node, known.ready = node, ready
         if renewed > known.renewed:
             known.heard, known.renewed = now, renewed
-        return known.heard
+        return known
 
     def ready(self, node: Node) -> NodeCondition | None:
         """The condition Ready of a node; that of one in the state in which it was last looked at is at hand."""

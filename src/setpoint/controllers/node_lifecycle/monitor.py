@@ -17,12 +17,11 @@ from setpoint.api.types.core_v1 import NODES, PODS, Node, Pod
 from setpoint.client.client import ClientProtocol
 from setpoint.client.controller import Result
 from setpoint.client.events import EventRecorder
-from setpoint.client.objects import key
 from setpoint.client.store import Store
 from setpoint.client.transport import TransportError
 from setpoint.controllers.component import NodeTimings
 from setpoint.controllers.node_lifecycle import taints, unknown
-from setpoint.controllers.node_lifecycle.health import Health, ready_status, status_of
+from setpoint.controllers.node_lifecycle.health import Health, Seen, ready_status, status_of
 from setpoint.controllers.node_lifecycle.pods import not_ready_patch
 from setpoint.controllers.node_lifecycle.zones import Zones, zone_of
 from setpoint.kit import logs
@@ -99,8 +98,15 @@ class HealthMonitor:
         names = {node.metadata.name for node in nodes}
         new = [name for name in names if not self._health.knows(name)]
         gone = self._health.forget(names)
-        silent = {node.metadata.name for node in nodes if self._is_silent(node, now)}
-        statuses = {node.metadata.name: self._status(node, silent) for node in nodes}
+        silent: set[str] = set()
+        statuses: dict[str, str] = {}
+        for node in nodes:
+            name = node.metadata.name
+            seen = self._health.look(node, self._leases.get(f"{LEASES}/{name}"), now)
+            statuses[name] = status_of(seen.ready)
+            if self._is_silent(seen, now):
+                silent.add(name)
+                statuses[name] = "Unknown"
         failed_before = self._zones.all_failed
         self._zones.observe(nodes, statuses)
         if failed_before and not self._zones.all_failed:
@@ -117,12 +123,8 @@ class HealthMonitor:
             now,
         )
 
-    def _is_silent(self, node: Node, now: float) -> bool:
-        silence = now - self._health.heard(node, self._leases.get(key(LEASES, node.metadata.name)), now)
-        if silence <= min(self._timings.startup_grace, self._timings.monitor_grace):
-            return False
-        never = self._health.ready(node) is None
-        return silence > (self._timings.startup_grace if never else self._timings.monitor_grace)
+    def _is_silent(self, seen: Seen, now: float) -> bool:
+        return now - seen.heard > (self._timings.startup_grace if seen.ready is None else self._timings.monitor_grace)
 
     def diff(self, observed: Observed) -> Plan:
         plans = [self._diff_node(node, observed) for node in observed.nodes]
