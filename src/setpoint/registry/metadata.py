@@ -43,18 +43,24 @@ def keep_on_update(metadata: Metadata, old: Mapping[str, Any]) -> None:
             metadata["deletionGracePeriodSeconds"] = old["deletionGracePeriodSeconds"]
 
 
-def validate(metadata: Mapping[str, Any], *, namespaced: bool, name_rule: NameRule) -> list[FieldError]:
-    """ValidateObjectMeta: the rules for a new object's metadata. `name_rule(name, prefix=…)` gives complaints."""
+def validate(
+    metadata: Mapping[str, Any], *, namespaced: bool, name_rule: NameRule, shared: Sequence[FieldError] | None = None
+) -> list[FieldError]:
+    """ValidateObjectMeta: the rules for a new object's metadata. `name_rule(name, prefix=…)` gives complaints; `shared` are those
+    that `validate_shared` has given already.
+    """
     errors = _names(metadata, namespaced=namespaced, name_rule=name_rule)
     if (metadata.get("generation") or 0) < 0:
         errors.append(invalid(f"{_FIELD}.generation", metadata["generation"], "must be greater than or equal to 0"))
-    errors += _shared(metadata)
+    errors += validate_shared(metadata) if shared is None else shared
     errors += validate_finalizers(metadata.get("finalizers") or ())
     return errors
 
 
-def validate_change(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
-    """ValidateObjectMetaUpdate: what an update may not do to metadata."""
+def validate_change(
+    metadata: Mapping[str, Any], old: Mapping[str, Any], shared: Sequence[FieldError] | None = None
+) -> list[FieldError]:
+    """ValidateObjectMetaUpdate: what an update may not do to metadata; `shared` as in `validate`."""
     errors: list[FieldError] = []
     if old.get("deletionTimestamp"):
         errors += _no_new_finalizers(metadata.get("finalizers") or (), old.get("finalizers") or ())
@@ -67,7 +73,7 @@ def validate_change(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list
         for name in _IMMUTABLE
         if metadata.get(name) != old.get(name)
     ]
-    return errors + _shared(metadata)
+    return [*errors, *(validate_shared(metadata) if shared is None else shared)]
 
 
 def validate_finalizer_words(metadata: Mapping[str, Any]) -> list[FieldError]:
@@ -98,7 +104,8 @@ def _names(metadata: Mapping[str, Any], *, namespaced: bool, name_rule: NameRule
     return errors
 
 
-def _shared(metadata: Mapping[str, Any]) -> list[FieldError]:
+def validate_shared(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """What new and changed metadata are asked for alike."""
     errors: list[FieldError] = []
     if labels := metadata.get("labels"):
         errors += names.label_errors(labels, f"{_FIELD}.labels")

@@ -189,8 +189,9 @@ def _validate(store: GenericStore, strategy: Strategy, context: Context, obj: Ob
     """Kubernetes checks metadata up to four times; causes repeat accordingly, messages do not."""
     meta, old_meta = obj["metadata"], old["metadata"]
     resource = store.resource
-    general = metadata.validate(meta, namespaced=resource.namespaced, name_rule=_any_segment)
-    change = metadata.validate_change(meta, old_meta)
+    shared = metadata.validate_shared(meta)
+    general = metadata.validate(meta, namespaced=resource.namespaced, name_rule=_any_segment, shared=shared)
+    change = metadata.validate_change(meta, old_meta, shared)
     errors = general + change
     if strategy.compares_metadata_on_update:
         errors += change
@@ -198,7 +199,9 @@ def _validate(store: GenericStore, strategy: Strategy, context: Context, obj: Ob
         words = metadata.validate_finalizer_words(meta)
         errors += words
         if strategy.validates_whole_on_update:
-            errors += [*metadata.validate(meta, namespaced=resource.namespaced, name_rule=strategy.validate_name), *words]
+            rule = strategy.validate_name
+            errors += metadata.validate(meta, namespaced=resource.namespaced, name_rule=rule, shared=shared)
+            errors += words
     return errors + strategy.validate_update(context, obj, old)
 
 
