@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -24,6 +25,7 @@ from setpoint.registry.strategy import Heartbeat, Object, Strategy
 Renew = Callable[[Object], Object | None]
 _Pair = tuple[Object, Mapping[str, Any], Path]
 _BLANKS = b" \t\r\n"
+_LONGEST_TIME = len("2006-01-02T15:04:05.000000Z")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z").fullmatch
 _MICRO_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z").fullmatch
 
@@ -72,7 +74,7 @@ def _renewed(obj: Object, patch: Object, rule: Heartbeat) -> list[Path]:
                 return []
             if value == present[name]:
                 continue
-            if name != leaf or not _is_time(str(value), rule):
+            if name != leaf or len(text := str(value)) > _LONGEST_TIME or not _is_time(text, rule.micro):
                 return []
             present[name] = value
             changed.append((*path, f"f:{leaf}"))
@@ -115,9 +117,10 @@ def _in_order(items: list[Any], said: list[Any], key: str, above: Path) -> Itera
         yield item, each, (*above, f'k:{{"{key}":"{value}"}}')
 
 
-def _is_time(text: str, rule: Heartbeat) -> bool:
-    """Whether it is a moment, written as it will be stored."""
-    if (_MICRO_TIME if rule.micro else _TIME)(text) is None:
+@lru_cache(maxsize=64)
+def _is_time(text: str, micro: bool) -> bool:
+    """Whether it is a moment, written as it will be stored. The conditions of a node all have the same one."""
+    if (_MICRO_TIME if micro else _TIME)(text) is None:
         return False
     try:
         datetime.fromisoformat(text)
