@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from setpoint.apiserver.routing import RequestInfo
@@ -16,16 +17,22 @@ _SECONDS = metrics.histogram("apiserver_request_duration_seconds", "How long req
 
 
 class Measure:
-    """Keeps the metrics' children at hand, so that counting a request costs a dict look-up."""
+    """Keeps the metrics' children at hand, so that counting a request costs a dict look-up.
 
-    def __init__(self) -> None:
+    `names` tells whether a request names something that is served: others would let strangers make labels.
+    """
+
+    def __init__(self, names: Callable[[RequestInfo], bool]) -> None:
+        self._names = names
         self._children: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
     def observe(self, info: RequestInfo, code: int, seconds: float) -> None:
-        """Count one request to a served resource (others would let strangers make labels)."""
+        """Count one request to a served resource."""
         key = (info.verb, info.group, info.version, info.resource, info.subresource, bool(info.namespace), bool(info.name), code)
         children = self._children.get(key)
         if children is None:
+            if not self._names(info):
+                return
             children = self._children[key] = _children(info, code)
         children[0].inc()
         if info.verb != "watch":

@@ -112,7 +112,7 @@ class Pipeline:
         self.admission: Admission = admission or NoAdmission()
         self.authorizer = authorizer
         self.issuer = issuer
-        self.measure = Measure()
+        self.measure = Measure(self.router.names)
         self.flow_control = FlowControl(store, clock)
         self.audit: Audit | None = None
         self._impersonation = impersonation.Impersonation()
@@ -241,8 +241,7 @@ class Pipeline:
         if info.flow is not None:
             response.headers, response.level = info.flow.headers(response.headers), info.flow.level.name
             info.flow.execution.observe(seconds)
-        if self.router.names(info):
-            self.measure.observe(info, response.status, seconds)
+        self.measure.observe(info, response.status, seconds)
         return response
 
     async def _dispatch(self, request: Request, info: RequestInfo, warnings: list[str]) -> Response:
