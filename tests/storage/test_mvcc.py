@@ -76,9 +76,7 @@ def test_deletions_leave_nothing_behind() -> None:
     index.compact(index.revision)
     assert sorted(index.take_dead()) == list(range(1, 21))
     [collection] = index._collections.values()
-    assert [len(part) for part in (collection.keys, index._live, collection.past, collection.gone, collection.events)] == [
-        0
-    ] * 5
+    assert [len(part) for part in (collection.keys, index._live, collection.past, collection.gone, collection.events)] == [0] * 5
     assert index.history_bytes == 0
 
 
