@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from setpoint.testing.beside import Beside
 from setpoint.testing.day import Care, Day, Size, day_cluster, seldom_collected
 from setpoint.testing.invariants import Quiet
 
@@ -21,7 +22,7 @@ QUIET_SECONDS = 330.0
 @pytest.mark.timeout(300 + 300 * HOURS)
 async def test_a_day_in_a_cluster() -> None:
     with seldom_collected():
-        async with day_cluster(SIZE) as cluster, Care(cluster.store, cluster.clock) as care:
+        async with day_cluster(SIZE) as cluster, Beside(cluster.store, cluster.clock, Care) as care:
             day, spent = Day(cluster, SIZE), {}
             try:
                 for name, part in (("begin", day.begin), ("run", lambda: day.run(HOURS)), ("end", day.end)):
@@ -32,8 +33,8 @@ async def test_a_day_in_a_cluster() -> None:
                 async with Quiet(cluster.store) as quiet:
                     await cluster.advance(QUIET_SECONDS)
                 assert quiet.writes == [], "a settled system writes nothing but heartbeats"
-                assert care.violations == []
+                assert care.violations() == []
             except AssertionError as error:
-                error.add_note("\n".join([*day.log, *await day.differences(), *care.violations[:10]]))
+                error.add_note("\n".join([*day.log, *await day.differences(), *care.violations()[:10]]))
                 raise
     print(f"\n{HOURS:g} h: {spent}, {spent['run'] / HOURS:.1f} s of the processor an hour, {len(day.log)} events")  # noqa: T201  # the figure, shown with -s

@@ -17,7 +17,7 @@ import msgspec
 import orjson
 
 from setpoint.kit.clock import Clock
-from setpoint.storage.protocol import Event, Store, Watch
+from setpoint.storage.protocol import Event, Record, Store, Watch
 
 Object = Mapping[str, Any]
 DESIRED_WINDOW = 60.0
@@ -59,26 +59,16 @@ def _differs_in_version(old: Object, new: Object) -> bool:
     return bool({**before, "resourceVersion": after["resourceVersion"]} == after)
 
 
-class Invariants:
-    """Follows a store and notes what must not be. `slack` says how many pods may be too many: creates whose answer was lost."""
+class Following:
+    """Follows a store within a block: what it holds at the beginning, then every write."""
 
-    def __init__(self, store: Store, clock: Clock, slack: Callable[[], int] = lambda: 0) -> None:
-        self.violations: list[str] = []
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._clock = clock
-        self._slack = slack
-        self._objects: dict[str, Object] = {}
-        self._owned: dict[str, set[str]] = defaultdict(set)
-        self._uids: set[str] = set()
-        self._revision = 0
-        self._desired: dict[str, list[tuple[float, int]]] = defaultdict(list)
         self._task: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> Self:
         page = await self._store.list("")
-        for record in page.records:
-            self._remember(record.key, None, _decoded(record.key, record.value))
-        self._revision = page.revision
+        self.begin(page.records, page.revision)
         self._task = asyncio.ensure_future(self._follow(page.revision))
         return self
 
@@ -91,8 +81,37 @@ class Invariants:
     async def _follow(self, after: int) -> None:
         async with await self._store.watch("", after=after, capacity=1_000_000) as watch:
             while True:
-                for event in await watch.next():
-                    self.check(event)
+                self.take(await watch.next())
+
+    def begin(self, records: Iterable[Record], revision: int) -> None:
+        raise NotImplementedError
+
+    def take(self, events: Iterable[Event]) -> None:
+        raise NotImplementedError
+
+
+class Invariants(Following):
+    """Notes what must not be. `slack` says how many pods may be too many: creates whose answer was lost."""
+
+    def __init__(self, store: Store, clock: Clock, slack: Callable[[], int] = lambda: 0) -> None:
+        super().__init__(store)
+        self.violations: list[str] = []
+        self._clock = clock
+        self._slack = slack
+        self._objects: dict[str, Object] = {}
+        self._owned: dict[str, set[str]] = defaultdict(set)
+        self._uids: set[str] = set()
+        self._revision = 0
+        self._desired: dict[str, list[tuple[float, int]]] = defaultdict(list)
+
+    def begin(self, records: Iterable[Record], revision: int) -> None:
+        for record in records:
+            self._remember(record.key, None, _decoded(record.key, record.value))
+        self._revision = revision
+
+    def take(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.check(event)
 
     # -- the checks
 
