@@ -16,6 +16,8 @@ from setpoint.storage.backends.memory import memory_store
 from setpoint.storage.protocol import Event, Record, Store
 from setpoint.testing.invariants import Following, Invariants
 
+_TOGETHER = 64
+"""Writes that are sent at once: each message wakes the other process."""
 #: a record as it is sent: key, value, revision, revision of the create
 _Sent = tuple[str, bytes, int, int]
 
@@ -26,6 +28,7 @@ class Beside(Following):
     def __init__(self, store: Store, clock: Clock, checks: type[Invariants]) -> None:
         super().__init__(store)
         self._clock = clock
+        self._unsent: list[tuple[float, str, int, _Sent | None, _Sent | None]] = []
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_check, args=(theirs, checks), daemon=True)
@@ -41,14 +44,21 @@ class Beside(Following):
         self._connection.send(([_sent(record) for record in records], revision))
 
     def take(self, events: Iterable[Event]) -> None:
-        sent = [(event.key, event.revision, _sent(event.record), _sent(event.previous)) for event in events]
-        self._connection.send((self._clock.monotonic(), sent))
+        now = self._clock.monotonic()
+        self._unsent += [(now, each.key, each.revision, _sent(each.record), _sent(each.previous)) for each in events]
+        if len(self._unsent) >= _TOGETHER:
+            self._send()
 
     def violations(self) -> list[str]:
         """What was wrong with all that happened until now."""
+        self._send()
         self._connection.send(None)
         found: list[str] = self._connection.recv()
         return found
+
+    def _send(self) -> None:
+        self._connection.send(self._unsent)
+        self._unsent = []
 
 
 def _sent(record: Record | None) -> _Sent | None:
@@ -82,5 +92,5 @@ def _check(connection: Connection, checks: type[Invariants]) -> None:
         if given is None:
             connection.send(made.violations)
             continue
-        clock.moment, events = given
-        made.take(Event(key, revision, _received(new), _received(old)) for key, revision, new, old in events)
+        for clock.moment, key, revision, new, old in given:
+            made.take((Event(key, revision, _received(new), _received(old)),))
