@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 
 from setpoint.kit.clock import Clock, VirtualClock
@@ -51,6 +52,7 @@ class Beside(Following):
 
     def violations(self) -> list[str]:
         """What was wrong with all that happened until now."""
+        self.goes_on()
         self._send()
         self._connection.send(None)
         found: list[str] = self._connection.recv()
@@ -82,15 +84,13 @@ def _check(connection: Connection, checks: type[Invariants]) -> None:
     """The other process, until the connection is at its end."""
     clock = _Moment()
     made = checks(memory_store(clock), clock)
-    records, revision = connection.recv()
-    made.begin([Record(*sent) for sent in records], revision)
-    while True:
-        try:
+    with suppress(EOFError):
+        records, revision = connection.recv()
+        made.begin([Record(*sent) for sent in records], revision)
+        while True:
             given = connection.recv()
-        except EOFError:
-            return
-        if given is None:
-            connection.send(made.violations)
-            continue
-        for clock.moment, key, revision, new, old in given:
-            made.take((Event(key, revision, _received(new), _received(old)),))
+            if given is None:
+                connection.send(made.violations)
+                continue
+            for clock.moment, key, revision, new, old in given:
+                made.take((Event(key, revision, _received(new), _received(old)),))

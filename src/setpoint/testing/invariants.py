@@ -83,6 +83,11 @@ class Following:
             while True:
                 self.take(await watch.next())
 
+    def goes_on(self) -> None:
+        """Raise what ended the following, if it has ended: nothing would be seen any more."""
+        if self._task is not None and self._task.done():
+            self._task.result()
+
     def begin(self, records: Iterable[Record], revision: int) -> None:
         raise NotImplementedError
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
+
+import pytest
 
 from setpoint.apiserver.audit.log_file import LogFile, Rotation, opened
 
@@ -60,3 +63,39 @@ def test_old_files_go_by_age(tmp_path: Path) -> None:
     file.close()
     assert not old.exists()
     assert path.read_text() == "new\n"
+
+
+def test_a_rotation_that_failed_is_made_up_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "audit.log"
+    path.write_bytes(b"x" * 1024 * 1024)
+    file = log_file(path, Rotation(megabytes=1))
+    with monkeypatch.context() as patched:
+        patched.setattr("setpoint.apiserver.audit.log_file._appending", no_room)
+        with pytest.raises(OSError, match="No space left"):
+            file.append(b"lost\n")
+    file.append(b"kept\n")
+    file.close()
+    assert path.read_bytes() == b"kept\n"
+
+
+def test_a_line_that_does_not_fit_leaves_no_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "audit.log"
+    file = log_file(path)
+    file.append(b"whole\n")
+    write = os.write
+    room = [3]
+
+    def short(descriptor: int, data: bytes) -> int:
+        return write(descriptor, data[: room.pop()]) if room else no_room()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", short)
+        with pytest.raises(OSError, match="No space left"):
+            file.append(b"half\n")
+    file.append(b"next\n")
+    file.close()
+    assert path.read_bytes() == b"whole\nnext\n"
+
+
+def no_room(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

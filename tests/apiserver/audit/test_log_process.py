@@ -94,9 +94,9 @@ async def test_a_full_buffer_drops_new_events_and_counts_them(tmp_path: Path, mo
     log.open()
     for number in range(15):  # no answer is read meanwhile
         log.put(event(identity=str(number), told=_LARGE, code=0))
-    assert log.dropped == 6
+    assert log.dropped == 5
     await log.close()
-    assert identities(tmp_path / "audit.log") == [str(number) for number in range(9)]
+    assert identities(tmp_path / "audit.log") == [str(number) for number in range(10)]
 
 
 async def test_a_process_that_is_killed_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,13 +108,57 @@ async def test_a_process_that_is_killed_is_started_again(tmp_path: Path, monkeyp
     first.send_signal(signal.SIGSTOP)
     log.put(event(identity="lost", comes=True, told=_LARGE, code=0))
     first.kill()
-    async with asyncio.timeout(20):
-        while log.dropped != 2 or process_of(log) is first:
-            log.put(event(identity="meanwhile"))
-            await asyncio.sleep(0.01)
+    await until(lambda: log.dropped)
+    log.put(event(identity="meanwhile"))
+    await until(path.read_bytes)
+    assert process_of(log) is not first
     await log.close()
-    assert set(identities(path)) == {"meanwhile"}
+    assert identities(path) == ["meanwhile"]
     assert log.dropped == 2
+
+
+async def test_a_file_that_takes_long_to_open_again_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_process, "_AGAIN_AFTER", 0.0)
+    path = tmp_path / "audit.log"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    log = LogProcess(str(path), Rotation())
+    log.open()
+    os.close(reader)
+    first = process_of(log)
+    first.kill()
+    await until(lambda: log._link is None)
+    await asyncio.sleep(0.05)
+    log.put(event())
+    await log.close()  # while a thread waits for a reader
+    assert log.dropped == 1
+    os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))  # let it go
+    await until(lambda: process_of(log) is not first and process_of(log).poll() is not None)
+    assert log._link is None
+
+
+async def test_a_large_event_takes_no_other_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_process, "MOST_BYTES", 1_000)
+    log = LogProcess(str(tmp_path / "audit.log"), Rotation())
+    log.open()
+    log.put(event(identity="small"))
+    log.put(event(identity="large", told=_LARGE, code=0))
+    log.put(event(identity="too much"))
+    await log.close()
+    log.put(event(identity="late"))
+    assert identities(tmp_path / "audit.log") == ["small", "large"]
+    assert log.dropped == 2
+
+
+async def test_what_cannot_be_told_takes_nothing_along(tmp_path: Path) -> None:
+    log = LogProcess(str(tmp_path / "audit.log"), Rotation())
+    log.open()
+    log.put(event(identity="before"))
+    log.put(event(identity=object()))
+    log.put(event(identity="\ud800"))
+    await log.close()
+    assert identities(tmp_path / "audit.log") == ["before", "\ufffd"]
+    assert log.dropped == 1
 
 
 async def test_signals_for_the_server_do_not_end_it(tmp_path: Path) -> None:

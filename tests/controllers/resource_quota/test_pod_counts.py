@@ -27,3 +27,10 @@ def test_a_pod_that_should_have_gone_uses_nothing_any_more() -> None:
     counts = PodCounts({}, ("pods",))
     going = [pod("a", "1", deletionTimestamp="1970-01-01T00:01:00Z", deletionGracePeriodSeconds=30)]
     assert [str(counts.total(going, now).get("pods", 0)) for now in (80.0, 100.0)] == ["1", "0"]
+
+
+def test_what_is_remembered_of_pods_that_went_is_bounded() -> None:
+    counts = PodCounts({}, ("pods",))
+    for number in range(200):  # all of one kind, as this quota counts
+        assert str(counts.total([pod("a", f"{number}m")], 0.0)["pods"]) == "1"
+    assert len(counts._alike) < 100

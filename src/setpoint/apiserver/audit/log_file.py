@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -43,19 +44,30 @@ class LogFile:
         self._rotation = rotation
         self._limit = (rotation.megabytes or _DEFAULT_SIZE) * 1024 * 1024
         self._file = descriptor
-        status = os.fstat(descriptor)
-        self._rotates = path != "-" and stat.S_ISREG(status.st_mode)  # no device and no pipe
-        self._size = status.st_size
+        self._is_plain = path != "-" and stat.S_ISREG(os.fstat(descriptor).st_mode)  # no device and no pipe: they are not rotated
+        self._is_torn = False  # its last line
 
     def append(self, data: bytes) -> None:
-        """Write whole lines; raises OSError."""
-        if self._rotates and self._size and self._size + len(data) > self._limit:
+        """Write whole lines; raises OSError, and leaves no half of a line where that can be helped."""
+        size = os.fstat(self._file).st_size
+        rotates = self._is_plain and size > 0 and size + len(data) > self._limit
+        if rotates:
             self._rotate()
-        view = memoryview(data)
-        while view:
-            written = os.write(self._file, view)
-            self._size += written
-            view = view[written:]
+            size = 0
+        view = memoryview(b"\n" + data if self._is_torn else data)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError:
+            self._is_torn = True
+            if self._is_plain:
+                os.ftruncate(self._file, size)
+                self._is_torn = False
+            raise
+        self._is_torn = False
+        if rotates:
+            with suppress(OSError):  # they go another time
+                self._remove_old()
 
     def close(self) -> None:
         os.close(self._file)
@@ -63,12 +75,13 @@ class LogFile:
     def _rotate(self) -> None:
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
         path = self._path
-        path.rename(path.with_name(f"{path.stem}-{at}{path.suffix}"))
-        before, self._file, self._size = self._file, _appending(path), 0
+        with suppress(FileNotFoundError):  # somebody took it away, or the new one could not be made the last time
+            path.rename(path.with_name(f"{path.stem}-{at}{path.suffix}"))
+        before, self._file = self._file, _appending(path)
         os.close(before)
-        self._remove_old(path)
 
-    def _remove_old(self, path: Path) -> None:
+    def _remove_old(self) -> None:
+        path = self._path
         old = sorted(path.parent.glob(f"{path.stem}-*T*{path.suffix}"), reverse=True)
         oldest = time.time() - self._rotation.days * _DAY
         for number, backup in enumerate(old):

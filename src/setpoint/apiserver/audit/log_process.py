@@ -1,14 +1,15 @@
 """The API server's side of the audit log: events are gathered and sent to a process of its own, which makes lines of them and
 writes them (`log_writer`). The event loop waits for neither.
 
-What that process has not written yet is at most `MOST_BYTES`: beyond that new events are dropped, counted
-(`apiserver_audit_error_total`) and reported once per second, and the server goes on. Should the process end, it is started
-again, and what it had not written counts as lost. What was sent before the server itself is killed is written.
+When what that process has not written yet has come to `MOST_BYTES`, new events are dropped, counted
+(`apiserver_audit_error_total`) and reported once per second, and the server goes on. Should the process end, it is started again,
+and what it had not written counts as lost. What its socket has taken when the server itself is killed is written.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import subprocess
 import sys
@@ -17,13 +18,13 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from os import close
+from threading import Thread
 
 import msgspec
 
 from setpoint.apiserver.audit.event import Event
 from setpoint.apiserver.audit.log_file import Rotation, opened
 from setpoint.apiserver.audit.log_writer import LENGTH, Written
-from setpoint.apiserver.heads import readable
 from setpoint.kit import logs, metrics
 
 log = logs.get_logger("apiserver.audit")
@@ -33,9 +34,11 @@ _MESSAGE = 32 * 1024  # bytes that are sent together, some hundred events
 _GATHER_SECONDS = 0.1
 _AGAIN_AFTER = 1.0  # seconds
 _PATIENCE = 10.0  # seconds in which the rest is to be written when the log is closed
+_LAST_SECONDS = 1.0  # for a process to end
 _ARRAY = b"\xdd"  # how MessagePack begins one, before four bytes of its length
 _EVENTS = metrics.counter("apiserver_audit_event_total", "Audit events made.").labels()
 _DROPPED = metrics.counter("apiserver_audit_error_total", "Audit events that were not written.", ("plugin",))
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _encode_into = msgspec.msgpack.Encoder().encode_into
 _written = msgspec.json.Decoder(Written)
 
@@ -63,13 +66,17 @@ class LogProcess:
 
     def open(self) -> None:
         """Open the file and begin to write. Raises OSError."""
+        self._connect(*self._started())
+
+    def _started(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        """A new process, and our end of what leads to it. Raises OSError; may wait for the file."""
         file = opened(self._path)
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-P", "-m", "setpoint.apiserver.audit.log_writer", self._path]
         command += [str(number) for number in (*msgspec.structs.astuple(self._rotation), file)]
-        # a session of its own: Ctrl-C reaches the server alone, and what it has to say while it ends is written
         try:
-            self._process = subprocess.Popen(command, stdin=theirs.fileno(), pass_fds=(file,), start_new_session=True)
+            # a session of its own: Ctrl-C reaches the server alone, and what it has to say while it ends is written
+            process = subprocess.Popen(command, stdin=theirs.fileno(), pass_fds=(file,), start_new_session=True)
         except OSError:
             ours.close()
             raise
@@ -77,72 +84,88 @@ class LogProcess:
             close(file)
             theirs.close()
         ours.setblocking(False)
-        self._link = ours
-        asyncio.get_running_loop().add_reader(ours, self._read)
+        return process, ours
+
+    def _connect(self, process: subprocess.Popen[bytes], link: socket.socket) -> None:
+        self._process, self._link = process, link
+        self._ended.clear()
+        asyncio.get_running_loop().add_reader(link, self._read)
+        self._hand_over()
+        if self._closing:
+            self._send()
 
     async def close(self) -> None:
         """Write what is gathered, then stop."""
         self.last()
         self._closing = True
         self._hand_over()
-        if self._link is None or self._process is None:
-            self._drop(self._lines)
-            return
         self._send()
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                await self._ended.wait()
-        except TimeoutError:
-            log.warning("the rest of the audit log takes too long to write")
-            self._end_process()
-            self._lost()
-        else:
-            await asyncio.to_thread(self._process.wait)
+        if self._link is not None:
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await self._ended.wait()
+            except TimeoutError:
+                log.warning("the rest of the audit log takes too long to write")
+        self._lost()
+        await asyncio.to_thread(self._reap)
 
     def put(self, event: Event) -> None:
-        gathered, before = self._gathered, len(self._gathered)
-        try:
-            _encode_into(event, gathered, -1)
-        except UnicodeEncodeError:
-            del gathered[before:]
-            _encode_into(_readable(event), gathered, -1)
+        lines = 2 if event.comes else 1
+        gathered = self._gathered
+        if self._closing or self._bytes_under_way + len(gathered) >= MOST_BYTES or not self._encoded(event):
+            self._drop(lines)
+            return
         self._events += 1
-        self._lines += 2 if event.comes else 1
+        self._lines += lines
         if len(gathered) >= _MESSAGE:
             self._hand_over()
         elif not self._is_due:
             self._is_due = True
             asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._come_due)
 
+    def _encoded(self, event: Event) -> bool:
+        """Add an event to what is gathered; False where it cannot be told."""
+        before = len(self._gathered)
+        try:
+            _encode_into(event, self._gathered, -1)
+        except UnicodeEncodeError:
+            del self._gathered[before:]
+            return self._encoded(_readable(event))
+        except (TypeError, ValueError, OverflowError):
+            del self._gathered[before:]
+            log.exception("an audit event cannot be told")
+            return False
+        return True
+
     def _come_due(self) -> None:
         self._is_due = False
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """Send what is gathered, as one message, or drop it if there is no room."""
-        if not self._events:
+        """Send what is gathered, as one message, unless the process is being started again."""
+        if not self._events or self._link is None:
             return
         size = len(self._gathered) + len(_ARRAY) + LENGTH
-        if self._bytes_under_way + size > MOST_BYTES:
-            self._drop(self._lines)
-        elif self._link is None:  # it is being started again
-            return
-        else:
-            self._unsent += b"".join((size.to_bytes(LENGTH), _ARRAY, self._events.to_bytes(LENGTH), self._gathered))
-            self._under_way.append((self._lines, size))
-            self._bytes_under_way += size
-            self._send()
+        self._unsent += b"".join((size.to_bytes(LENGTH), _ARRAY, self._events.to_bytes(LENGTH), self._gathered))
+        self._under_way.append((self._lines, size))
+        self._bytes_under_way += size
         _EVENTS.inc(self._lines)
         self._gathered.clear()
         self._events = self._lines = 0
+        self._send()
 
     def _send(self) -> None:
         """Send what the socket takes; when the log is closed and all is sent, tell so."""
         link, loop = self._link, asyncio.get_running_loop()
         if link is None:
             return
-        with suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):  # who has ended is noticed by reading
+        try:
             del self._unsent[: link.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:  # the process has ended, as reading will tell
+            loop.remove_writer(link)
+            return
         if self._unsent:
             loop.add_writer(link, self._send)
         else:
@@ -168,39 +191,61 @@ class LogProcess:
                 _DROPPED.labels("log").inc(lines)
 
     def _lost(self) -> None:
-        """The process has ended, as it was told to or by itself."""
+        """The process has ended, as it was told to or by itself, or is given up."""
         link, loop = self._link, asyncio.get_running_loop()
-        if link is None:
-            return
-        loop.remove_reader(link)
-        loop.remove_writer(link)
-        link.close()
-        self._link = None
-        if self._under_way:
-            self._drop(sum(lines for lines, _ in self._under_way))
+        lost = sum(lines for lines, _ in self._under_way)
+        if link is not None:
+            loop.remove_reader(link)
+            loop.remove_writer(link)
+            link.close()
+            self._link = None
         self._under_way.clear()
         self._unsent.clear()
         self._bytes_under_way, self._answers = 0, b""
         self._ended.set()
-        if not self._closing:
+        if self._closing:
+            lost, self._lines, self._events = lost + self._lines, 0, 0
+            self._gathered.clear()
+        elif link is not None:
             log.warning("the process that writes the audit log has ended, and is started again")
             loop.call_later(_AGAIN_AFTER, self._again)
+        if lost:
+            self._drop(lost)
 
     def _again(self) -> None:
-        if self._closing:
-            return
-        self._end_process()
-        self._ended.clear()
+        # by a thread, as the file may be where opening takes long; a daemon, as it may never end
+        Thread(target=self._start_beside, args=(asyncio.get_running_loop(),), name="audit-log", daemon=True).start()
+
+    def _start_beside(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._reap()
         try:
-            self.open()
+            process, link = self._started()
         except OSError as error:
-            log.warning("the audit log cannot be opened", error=error.strerror)
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(self._not_started, error)
+            return
+        try:
+            loop.call_soon_threadsafe(self._connect, process, link)
+        except RuntimeError:  # so has it here
+            link.close()
+            process.wait()
+
+    def _not_started(self, error: OSError) -> None:
+        log.warning("the audit log cannot be opened", error=error.strerror)
+        if not self._closing:
             asyncio.get_running_loop().call_later(_AGAIN_AFTER, self._again)
 
-    def _end_process(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+    def _reap(self) -> None:
+        """See the process end, by force if it does not; one that waits for a disk that hangs is left alone."""
+        process = self._process
+        if process is None:
+            return
+        try:
+            process.wait(_LAST_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LAST_SECONDS)
 
     def _drop(self, lines: int) -> None:
         self.dropped += lines
@@ -217,9 +262,9 @@ def _readable(event: Event) -> Event:
 
 def _texts(value: object) -> object:
     if isinstance(value, str):
-        return readable(value)
+        return _SURROGATES.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {readable(name): _texts(item) for name, item in value.items()}
+        return {_texts(name): _texts(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_texts(item) for item in value]
     return value

@@ -21,6 +21,7 @@ from setpoint.apiserver.audit.lines import lines
 from setpoint.apiserver.audit.log_file import LogFile, Rotation
 
 LENGTH = 4  # bytes
+_decoder = msgspec.msgpack.Decoder(list[Event])
 
 
 class Written(Struct):
@@ -37,30 +38,31 @@ def main(arguments: list[str]) -> None:
     file = LogFile(path, Rotation(*map(int, rotation)), int(descriptor))
     connection = socket.socket(fileno=0)
     with connection, connection.makefile("rb") as incoming:
-        for events in _messages(incoming):
-            error = _append(file, events)
+        for message in _messages(incoming):
+            error = _append(file, message)
             with suppress(OSError):  # nobody is there any more
                 connection.sendall(msgspec.json.encode(Written(error)) + b"\n")
     file.close()
 
 
-def _messages(incoming: IO[bytes]) -> Iterator[list[Event]]:
-    decoder = msgspec.msgpack.Decoder(list[Event])
+def _messages(incoming: IO[bytes]) -> Iterator[bytes]:
     with suppress(ConnectionResetError):  # the other side went without reading our answers
         while len(length := incoming.read(LENGTH)) == LENGTH:
             size = int.from_bytes(length, "big")
             message = incoming.read(size)
             if len(message) < size:
                 return
-            yield decoder.decode(message)
+            yield message
 
 
-def _append(file: LogFile, events: list[Event]) -> str:
-    """Write some events; what is wrong where that cannot be."""
+def _append(file: LogFile, message: bytes) -> str:
+    """Write a message's events; what is wrong where that cannot be."""
     try:
-        file.append(b"".join(lines(events)))
+        file.append(b"".join(lines(_decoder.decode(message))))
     except OSError as error:
         return error.strerror or str(error)
+    except Exception as error:  # noqa: BLE001  what cannot be told must not take along what comes after it
+        return f"{type(error).__name__}: {error}"
     return ""
 
 

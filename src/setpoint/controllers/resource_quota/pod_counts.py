@@ -49,7 +49,7 @@ class PodCounts:
             numbers.append(number)
         self._known = fresh
         total = self._sum(Counter(numbers))
-        if len(self._kinds) > len(fresh) + _SPARE:
+        if max(len(self._kinds), len(self._alike)) > len(fresh) + _SPARE:
             self._known, self._kinds, self._numbers, self._alike = {}, [], {}, {}
         return total
 
