@@ -30,7 +30,7 @@ from setpoint.kit import logs, metrics
 log = logs.get_logger("apiserver.audit")
 
 MOST_BYTES = 64 * 1024 * 1024
-_MESSAGE = 32 * 1024  # bytes that are sent together, some hundred events
+_MESSAGE = 128 * 1024  # bytes that are sent together, some five hundred events: each time another process is woken
 _GATHER_SECONDS = 0.1
 _AGAIN_AFTER = 1.0  # seconds
 _PATIENCE = 10.0  # seconds in which the rest is to be written when the log is closed
@@ -111,10 +111,17 @@ class LogProcess:
 
     def put(self, event: Event) -> None:
         lines = 2 if event.comes else 1
-        gathered = self._gathered
-        if self._closing or self._bytes_under_way + len(gathered) >= MOST_BYTES or not self._encoded(event):
+        gathered, before = self._gathered, len(self._gathered)
+        if self._closing or self._bytes_under_way + before >= MOST_BYTES:
             self._drop(lines)
             return
+        try:
+            _encode_into(event, gathered, -1)
+        except (TypeError, ValueError, OverflowError) as error:
+            del gathered[before:]
+            if not self._mended(event, error):
+                self._drop(lines)
+                return
         self._events += 1
         self._lines += lines
         if len(gathered) >= _MESSAGE:
@@ -123,18 +130,12 @@ class LogProcess:
             self._is_due = True
             asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._come_due)
 
-    def _encoded(self, event: Event) -> bool:
-        """Add an event to what is gathered; False where it cannot be told."""
-        before = len(self._gathered)
-        try:
-            _encode_into(event, self._gathered, -1)
-        except UnicodeEncodeError:
-            del self._gathered[before:]
-            return self._encoded(_readable(event))
-        except (TypeError, ValueError, OverflowError):
-            del self._gathered[before:]
-            log.exception("an audit event cannot be told")
+    def _mended(self, event: Event, error: Exception) -> bool:
+        """Add an event that could not be encoded to what is gathered; False where it cannot be told."""
+        if not isinstance(error, UnicodeEncodeError):
+            log.warning("an audit event cannot be told", error=str(error))
             return False
+        _encode_into(_readable(event), self._gathered, -1)
         return True
 
     def _come_due(self) -> None:
@@ -146,7 +147,8 @@ class LogProcess:
         if not self._events or self._link is None:
             return
         size = len(self._gathered) + len(_ARRAY) + LENGTH
-        self._unsent += b"".join((size.to_bytes(LENGTH), _ARRAY, self._events.to_bytes(LENGTH), self._gathered))
+        self._unsent += size.to_bytes(LENGTH) + _ARRAY + self._events.to_bytes(LENGTH)
+        self._unsent += self._gathered
         self._under_way.append((self._lines, size))
         self._bytes_under_way += size
         _EVENTS.inc(self._lines)

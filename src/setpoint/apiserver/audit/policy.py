@@ -94,6 +94,8 @@ class Policy:
         omitted = frozenset(given.get("omitStages") or ())
         managed = bool(given.get("omitManagedFields"))
         self._rules = [_Rule(rule, omitted, omit_managed_fields=managed) for rule in given.get("rules") or ()]
+        #: the verdict on every request, where they are not told apart
+        self.always = self._rules[0].verdict if self._rules and self._rules[0].is_for_all else None
         self._nothing = Verdict(NONE, omitted)
 
     def judge(self, user: UserInfo | None, info: RequestInfo) -> Verdict:

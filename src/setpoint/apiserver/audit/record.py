@@ -47,7 +47,7 @@ class Record(Struct, eq=False):
     told: bytes = b""
     named: dict[str, str] | None = None
 
-    def event(self, stage: str, at: float, *, comes: bool) -> Event:
+    def event(self, stage: str, at: float, comes: bool, /) -> Event:
         """A stage that the request has come to."""
         request, info = self.request, self.info
         headers, decision, reason, annotations = request.headers, "", "", _NOTHING

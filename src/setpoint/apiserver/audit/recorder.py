@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from setpoint.apiserver.audit.event import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Event
+from setpoint.apiserver.audit.event import COMPLETE, NONE, PANIC, RECEIVED, REQUEST, REQUEST_RESPONSE, STARTED, Event
 from setpoint.apiserver.audit.policy import Policy
 from setpoint.apiserver.audit.record import LONG, Decode, Record
 from setpoint.apiserver.pipeline import Serve
@@ -19,6 +19,7 @@ from setpoint.kit.clock import Clock
 from setpoint.registry import generated
 
 _PATIENCE = 0.1  # seconds after which a request that is still under way is told of
+_READS = ("get", "list")
 _LONG_VERBS = ("watch", "proxy")
 _STATUS = "responseStatus"
 _CLOSED_EARLY = {_STATUS: {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}}
@@ -41,16 +42,17 @@ class Recorder:
         self._policy = policy
         self._sink = sink
         self._clock = clock
+        self._now = clock.now
         self._decode = decode
         self._untold: dict[Record, bool] = {}
         self._is_due = False
 
     async def around(self, request: Request, info: RequestInfo, rest: Serve) -> Response:
         """Serve a request by `rest`, and record it as the policy says."""
-        verdict = self._policy.judge(request.user, info)
+        verdict = self._policy.always or self._policy.judge(request.user, info)
         if verdict.level == NONE:
             return await rest(request, info)
-        record = Record(request, info, verdict, request.identity or generated.uid(), self._clock.now(), request.user)
+        record = Record(request, info, verdict, request.identity or generated.uid(), self._now(), request.user)
         if RECEIVED not in verdict.omitted:
             self._untold[record] = True
             if not self._is_due:
@@ -62,6 +64,19 @@ class Recorder:
             record.tell(_CLOSED_EARLY)
             self._tell(record, COMPLETE)
             raise
+        if (  # a read that went well, and of which no objects are told, as most are: they are spared every call that can be
+            response.status < 400
+            and info.verb in _READS
+            and verdict.level < REQUEST
+            and not request.body
+            and response.stream is None
+            and request.impersonated is None
+            and info.subresource not in LONG
+            and COMPLETE not in verdict.omitted
+        ):
+            record.code = response.status
+            self._sink.put(record.event(COMPLETE, self._now(), self._untold.pop(record, False)))
+            return response
         if verdict.level >= REQUEST_RESPONSE:
             await response.gather()
         record.answered(response, self._decode)
@@ -82,7 +97,7 @@ class Recorder:
         verdict = self._policy.judge(None, info)
         if verdict.level == NONE:
             return
-        record = Record(request, info, verdict, request.identity or generated.uid(), self._clock.now(), None)
+        record = Record(request, info, verdict, request.identity or generated.uid(), self._now(), None)
         failure = {"status": "Failure", "message": "Authentication attempt failed", "code": response.status}
         record.tell({_STATUS: {"metadata": {}, **failure}})
         self._tell(record, COMPLETE)
@@ -90,15 +105,14 @@ class Recorder:
     def _tell(self, record: Record, stage: str) -> None:
         """Tell of a stage after the first, unless the policy leaves it out."""
         if stage not in record.verdict.omitted:
-            comes = self._untold.pop(record, False)
-            self._sink.put(record.event(stage, self._clock.now(), comes=comes))
+            self._sink.put(record.event(stage, self._now(), self._untold.pop(record, False)))
 
     def flush(self) -> None:
         """Tell of the requests under way."""
         self._is_due = False
         untold, self._untold = self._untold, {}
         for record in untold:
-            self._sink.put(record.event(RECEIVED, record.received, comes=False))
+            self._sink.put(record.event(RECEIVED, record.received, False))
 
 
 class _Followed:
