@@ -106,7 +106,7 @@ async def test_a_process_that_is_killed_is_started_again(tmp_path: Path, monkeyp
     log.open()
     first = process_of(log)
     first.send_signal(signal.SIGSTOP)
-    log.put(event(identity="lost", comes=True, told=_LARGE, code=0))
+    log.put(event(identity="lost", comes=True, told=2 * _LARGE, code=0))  # too large to be gathered with others
     first.kill()
     await until(lambda: log.dropped)
     log.put(event(identity="meanwhile"))
