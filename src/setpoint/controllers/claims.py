@@ -50,8 +50,8 @@ def _compiled(encoded: bytes) -> LabelSelector:
     return from_object(msgspec.json.decode(encoded))
 
 
+#: Structs and their matchers, by the Structs' `id`: they are frozen, and the same ones are asked about with every pod
 _recent: dict[int, tuple[Any, LabelSelector]] = {}
-"""Structs and their matchers, by the Structs' `id`: they are frozen, and the same ones are asked about with every pod."""
 _REMEMBERED = 4096
 
 

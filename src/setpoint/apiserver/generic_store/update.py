@@ -221,11 +221,9 @@ def same(obj: Object, old: Object) -> bool:
 
 
 async def _write(store: GenericStore, context: Context, obj: Object, old: Object, current: Record) -> Record:
-    begin = store.resource.begin_update
-    release = await creating.begin(begin, context, obj, old) if begin is not None else None
+    release = await creating.begin(store.resource.begin_update, context, obj, old)
     if context.dry_run:
-        if release is not None:
-            await release(success=False)
+        await release(success=False)
         return await store.codec.rehearsed(obj, creating.imagined(store, current.key, obj, current.revision))
     try:
         record = await store.store.update(
@@ -234,9 +232,7 @@ async def _write(store: GenericStore, context: Context, obj: Object, old: Object
     except protocol.Uncertain:  # it may have been written, and then needs what it took; so it does after a cancellation
         raise
     except Exception:
-        if release is not None:
-            await release(success=False)
+        await release(success=False)
         raise
-    if release is not None:
-        await release(success=True)
+    await release(success=True)
     return record
