@@ -10,7 +10,8 @@ DEBIAN := scripts/debian_packages.sh
 
 $(STAMP): pyproject.toml hatch_build.py src/setpoint/api/machinery/schema/presence.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'hatchling>=1.25' editables 'kubernetes-validate>=1.37,<2' 'msgspec>=0.19' 'orjson>=3.10'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'hatchling>=1.25' editables 'kubernetes-validate>=1.37,<2' 'msgspec>=0.19' 'orjson>=3.10' \
+	  setuptools wheel  # the last two build what has no wheel of its own (forbiddenfruit, of blockbuster)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
 	@touch $@
 

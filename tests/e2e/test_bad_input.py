@@ -143,17 +143,24 @@ def test_slow_and_idle_connections_do_not_stop_the_others(wire: Wire) -> None:
 def test_watchers_that_never_read_harm_nobody_and_leave_nothing(cluster: Cluster, wire: Wire) -> None:
     assert cluster.process is not None
     server = psutil.Process(cluster.process.pid)
-    before = server.num_fds()
+
+    def held() -> set[int]:
+        """The ports of the watchers whose connections the server holds."""
+        return {connection.raddr.port for connection in server.net_connections() if connection.raddr} & ports
+
+    ports: set[int] = set()
     body = json.dumps({"metadata": {"generateName": "big-"}, "data": {"k": "a" * 300_000}}).encode()
     with contextlib.ExitStack() as stack:
         for _ in range(20):
-            stack.enter_context(wire.open()).sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            watcher = stack.enter_context(wire.open())
+            ports.add(watcher.getsockname()[1])
+            watcher.sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         for _ in range(20):
             made = wire.request(f"POST {CONFIGMAPS}", body)
             assert made.status == 201
             assert wire.request(f"DELETE {CONFIGMAPS}/{made.json['metadata']['name']}").status == 200
-        assert server.num_fds() >= before + 20
-    eventually(lambda: server.num_fds() <= before + 2)
+        assert held() == ports
+    eventually(lambda: not held())
 
 
 def test_a_client_that_waits_is_told_to_go_on(wire: Wire) -> None:
