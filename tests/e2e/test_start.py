@@ -116,4 +116,4 @@ def test_a_split_cluster_ends_when_told_so_while_it_starts(tmp_path: Path, sees:
         process.terminate()
         out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert "ready in" not in out
+    assert "ready in" not in out or sees == "run/address"  # once it is served it can be ready before the signal comes
