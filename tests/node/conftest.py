@@ -156,7 +156,7 @@ class Rig:
     async def pod(self, name: str = "p") -> Pod:
         return await self.admin.get(PODS, name, "default")
 
-    async def until(self, check: Callable[[Pod], object], name: str = "p", seconds: float = 10.0) -> Pod:
+    async def until(self, check: Callable[[Pod], object], name: str = "p", seconds: float = 30.0) -> Pod:
         """The pod once `check` is true of it."""
         until = time.monotonic() + seconds
         while True:
@@ -171,13 +171,13 @@ class Rig:
             lambda pod: pod.status.phase == "Running" and all(c.ready for c in pod.status.container_statuses), name
         )
 
-    async def gone(self, name: str = "p", seconds: float = 10.0) -> None:
+    async def gone(self, name: str = "p", seconds: float = 30.0) -> None:
         until = time.monotonic() + seconds
         while any(pod.metadata.name == name for pod in (await self.admin.list(PODS, "default")).items):
             assert time.monotonic() < until
             await asyncio.sleep(0.01)
 
-    async def log_has(self, text: str, name: str = "p", *arguments: str, seconds: float = 5.0) -> str:
+    async def log_has(self, text: str, name: str = "p", *arguments: str, seconds: float = 20.0) -> str:
         until = time.monotonic() + seconds
         while text not in (found := await self.kubectl("logs", name, *arguments)):
             assert time.monotonic() < until, found
@@ -227,7 +227,7 @@ def of_pod(uid: str) -> list[psutil.Process]:
     return [psutil.Process(pid) for pid in procfs.processes() if procfs.marked(pid, procfs.POD_MARKER, uid)]
 
 
-async def eventually(check: Callable[[], object], seconds: float = 5.0) -> None:
+async def eventually(check: Callable[[], object], seconds: float = 20.0) -> None:
     until = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < until

@@ -12,7 +12,7 @@ from setpoint.api.machinery.schema import strings
 def test_nested_repetitions_take_no_time() -> None:
     start = time.monotonic()
     assert not strings.matches("^([a-z0-9]+-?)+$", "a" * 40 + "!")
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 10  # a backtracking matcher would take for ever
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_formats(kind: str, good: tuple[str, ...], bad: tuple[str, ...]) -> None
 def test_addresses_of_many_words_take_no_time() -> None:
     start = time.monotonic()
     assert not strings.fits("email", "a" * 200 + " ")
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 10  # a backtracking matcher would take for ever
