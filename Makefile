@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp-install
 DEBIAN := scripts/debian_packages.sh
 
-.PHONY: demo test check bench plots install soak torture format clean
+.PHONY: demo test check bench plots install soak torture reference format clean
 
 $(STAMP): pyproject.toml hatch_build.py src/setpoint/api/machinery/schema/presence.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -25,12 +25,13 @@ install: $(STAMP) bytecode  ## the virtual environment with the package and its 
 demo: $(STAMP) bytecode  ## a Deployment becomes processes, heals, scales, rolls, and survives the loss of a node
 	@$(BIN)/python -m setpoint demo
 
-check: $(STAMP)  ## lint, types, layers, dependencies
+check: $(STAMP)  ## lint, types, layers, dependencies, whether docs/reference is what the code says
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/dependency_audit.py
+	$(BIN)/python scripts/reference.py --check
 
 # Clients that only talk to the server, and may share the machine with other tests; they take longest, and so begin.
 TALKERS := tests/golden $(addprefix tests/e2e/test_,kubectl_transcripts.py operators.py dynamic_clients.py known_definitions.py repeated.py)
@@ -72,6 +73,9 @@ plots: $(STAMP) bytecode  ## the same, drawn into docs/figures
 	@$(DEBIAN) bench
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.8'
 	$(BIN)/python benchmarks/run.py --plots docs/figures
+
+reference: $(STAMP)  ## docs/reference, from the code
+	$(BIN)/python scripts/reference.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -120,6 +120,11 @@ def histogram(
     return _histograms.setdefault(name, Family("histogram", name, text, labels, lambda: Histogram(buckets)))
 
 
+def families() -> list[Family[Counter] | Family[Gauge] | Family[Histogram]]:
+    """What has been declared so far; the children are what has been counted."""
+    return [*_counters.values(), *_gauges.values(), *_histograms.values()]
+
+
 def exposition() -> bytes:
     """All metrics, as `GET /metrics` answers them."""
     from prometheus_client import CollectorRegistry, generate_latest
