@@ -88,6 +88,19 @@ def said(spec: Json | None = None, /, **container: object) -> list[str]:
                 for key, shown in (("kubernetes.io", '"kubernetes.io"'), ("x.k8s.io/y", '"x.k8s.io/y"'))
             ],
         ),
+        (
+            {"volumes": [{"name": "v", "image": {"pullPolicy": "A"}}]},
+            [
+                "spec.volumes[0].image.reference: Required value",
+                'spec.volumes[0].image.pullPolicy: Unsupported value: "A": supported values: "Always", "IfNotPresent", "Never"',
+            ],
+        ),
+        (
+            {"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d", "partition": 256}}]},
+            ["spec.volumes[0].persistentDisk.partition: Invalid value: 256: must be between 1 and 255, inclusive"],
+        ),
+        ({"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]}, []),
+        ({"os": {}}, ["spec.os.name: Required value"]),
         ({"hostnameOverride": "a" * 63 + ".b"}, ["spec.hostnameOverride: Too long: may not be more than 64 bytes"]),
     ],
 )
@@ -121,6 +134,48 @@ def test_files_of_variables_lie_in_an_empty_dir() -> None:
         f'{path.format(1)}: Invalid value: "s": referenced volume must be of type emptyDir',
         f'{path.format(2)}: Not found: "x"',
     ]
+
+
+@pytest.mark.parametrize(
+    ("ref", "wanted"),
+    [
+        ({}, ["key: Required value", "volumeName: Required value", "path: Required value", 'volumeName: Not found: ""']),
+        (
+            {"key": "a=b", "volumeName": "A", "path": "../x"},
+            [
+                'key: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters',
+                'volumeName: Invalid value: "A": a lowercase RFC 1123 label must consist of',
+                "path: Invalid value: \"../x\": must not contain '..'",
+                'volumeName: Not found: "A"',
+            ],
+        ),
+        ({"key": "1 a", "volumeName": "e", "path": "..x/y"}, []),
+        ({"key": "K", "volumeName": "e", "path": "/absolute"}, []),
+    ],
+)
+def test_references_to_files_of_variables(ref: Json, wanted: list[str]) -> None:
+    path = "spec.containers[0].env[0].valueFrom.fileKeyRef."
+    texts = said({"volumes": [{"name": "e", "emptyDir": {}}]}, env=[{"name": "A", "valueFrom": {"fileKeyRef": ref}}])
+    assert len(texts) == len(wanted)
+    assert all(text.startswith(path + start) for text, start in zip(texts, wanted, strict=True))
+
+
+def test_paths_within_image_volumes_may_be_made_of_variables() -> None:
+    volume = {"name": "v", "image": {"reference": "i"}}
+    assert said({"volumes": [volume]}, volumeMounts=[{"name": "v", "mountPath": "/m", "subPathExpr": "$(A)"}]) == []
+
+
+def test_mirrors_of_static_pods_have_no_claims() -> None:
+    obj = pod({"nodeName": "n", "resourceClaims": [{"name": "a"}, {"name": "a"}]})
+    obj["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    assert complaints(STRATEGY, obj) == [": Forbidden: static pods do not support resource claims"] * 2
+
+
+@pytest.mark.parametrize(("cost", "fits"), [("0", True), ("-0", True), ("-01", True), ("01", False), ("+1", False), ("-", False)])
+def test_deletion_costs(cost: str, fits: bool) -> None:
+    obj = pod()
+    obj["metadata"]["annotations"] = {"controller.kubernetes.io/pod-deletion-cost": cost}
+    assert (complaints(STRATEGY, obj) == []) is fits
 
 
 def test_only_sidecars_restart_for_a_resize() -> None:
@@ -173,6 +228,58 @@ def test_init_containers_are_resized() -> None:
     assert resized(init(cpu="2", **{"ephemeral-storage": "1Gi"}), init(cpu="1")) == [
         "spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar containers are mutable"
     ]
+
+
+def test_init_containers_that_have_run_are_not_restarted() -> None:
+    policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
+    before = {"initContainers": [{"name": "i", "image": "i", "resources": {}}]}
+    after = {"initContainers": [{"name": "i", "image": "i", "resources": {}, "resizePolicy": policy}]}
+    assert resized(after, before)[1:] == [
+        f"spec.initContainers[0]: Forbidden: {why}"
+        for why in (
+            "only cpu and memory resources for init or sidecar containers are mutable",
+            "non-sidecar init containers with a resize policy of RestartContainer cannot be resized",
+        )
+    ]
+
+
+def status_said(status: Json, before: Json | None = None, /, **spec: object) -> list[str]:
+    old = created(STRATEGY, pod(spec))
+    old["status"] |= before or {}
+    new = deepcopy(old)
+    new["status"] |= status
+    return complaints(PodStatusStrategy(), new, old)
+
+
+def test_addresses_that_are_there_may_stay() -> None:
+    old = {"hostIP": "::ffff:1.2.3.4", "hostIPs": [{"ip": "::ffff:1.2.3.4"}], "podIPs": [{"ip": "01.2.3.4"}]}
+    assert status_said({"message": "m"}, old) == []
+    assert status_said({"podIPs": [{"ip": "01.2.3.4"}, {"ip": "02::x"}]}, old)[0].startswith("status.podIPs[1]: Invalid value")
+    assert status_said(old) == [
+        'status.podIPs[0]: Invalid value: "01.2.3.4": must not have leading 0s',
+        'status.hostIPs[0]: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address',
+    ]
+
+
+def test_claims_in_status() -> None:
+    claims = [{"name": "a", "resourceClaimName": "A"}]
+    (text,) = status_said({"resourceClaimStatuses": claims}, resourceClaims=[{"name": "a", "resourceClaimName": "b"}])
+    assert text.startswith('status.resourceClaimStatuses[0].resourceClaimName: Invalid value: "A": a lowercase RFC 1123')
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("", ["message: Required value: must be non-empty if specified"]),
+        ("x" * 1024, []),
+        ("x" * 1025, ["message: Too long: may not be more than 1024 bytes"]),
+    ],
+)
+def test_messages_on_the_health_of_devices(message: str, wanted: list[str]) -> None:
+    health = {"name": "cpu", "resources": [{"resourceID": "d", "health": "Healthy", "message": message}]}
+    path = "status.containerStatuses[0].allocatedResourcesStatus[0].resources[0]"
+    new = {"containerStatuses": [{"name": "other", "allocatedResourcesStatus": [health]}]}
+    assert status_said(new) == [f"{path}.{text}" for text in wanted]
 
 
 def test_a_bound_pod_is_not_nominated() -> None:

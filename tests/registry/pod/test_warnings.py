@@ -114,7 +114,7 @@ def test_status_of_containers() -> None:
     old = created(PodStrategy(), pod())
     new = {**old, "status": {**old["status"], "containerStatuses": [{"name": "c", "user": {"linux": {"uid": -1, "gid": 0}}}]}}
     assert complaints(PodStatusStrategy(), new, old) == [
-        "status.containerStatuses[0].linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive"
+        "status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive"
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from setpoint.registry.pod.validation.affinity import validate_affinity
-from setpoint.registry.pod.validation.annotations import DELETION_COST, validate_annotations
+from setpoint.registry.pod.validation.annotations import DELETION_COST, MIRROR, validate_annotations
 from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.topology import validate_spread
 
@@ -20,10 +20,10 @@ _STRICT = Options()
 
 def options_for(pod: Mapping[str, Any], old: Mapping[str, Any] | None) -> Options:
     """For a real pod."""
-    name = pod["metadata"].get("name", "")
-    if old is None:
-        return Options(is_pod=True, pod_name=name)
-    return _loosened(Options(is_pod=True, pod_name=name), old.get("metadata") or {}, old.get("spec") or {})
+    metadata = pod["metadata"]
+    is_static = MIRROR in (metadata.get("annotations") or {})
+    options = Options(is_pod=True, pod_name=metadata.get("name", ""), is_static=is_static)
+    return options if old is None else _loosened(options, old.get("metadata") or {}, old.get("spec") or {})
 
 
 def template_options(old: Mapping[str, Any] | None) -> Options:

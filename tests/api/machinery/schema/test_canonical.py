@@ -92,6 +92,23 @@ def test_recursive_schemas() -> None:
 
 def test_fields_of_disabled_features_are_dropped() -> None:
     assert canonicalised(CORE + "PodSpec", containers=[], schedulingGroup={"podGroupName": "g"}) == {"containers": None}
+    assert canonicalised(CORE + "PodStatus", nodeAllocatableResourceClaimStatuses=[{"resourceClaimName": "c"}]) == {}
+    mount = canonicalised(CORE + "VolumeMountStatus", name="m", mountPath="/m", volumeStatus={"image": {"imageRef": "i"}})
+    assert mount == {"name": "m", "mountPath": "/m"}
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "kept"),
+    [
+        ({"stopSignal": "SIGHUP"}, None),
+        ({"stopSignal": None}, {}),
+        ({}, {}),
+        ({"stopSignal": "SIGHUP", "preStop": {"sleep": {"seconds": 1}}}, {"preStop": {"sleep": {"seconds": 1}}}),
+    ],
+)
+def test_a_lifecycle_of_a_disabled_field_only_goes_altogether(lifecycle: dict[str, Any], kept: dict[str, Any] | None) -> None:
+    container = canonicalised(CORE + "Container", name="c", lifecycle=lifecycle)
+    assert container.get("lifecycle") == kept
 
 
 UNFIT: list[dict[str, Any]] = [

@@ -16,6 +16,7 @@ Custom resources keep what they are given: only their metadata goes through here
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from setpoint.api.machinery.schema import scalars, times
@@ -31,6 +32,8 @@ DISABLED = frozenset(
     {
         ("io.k8s.api.core.v1.Lifecycle", "stopSignal"),  # ContainerStopSignals
         ("io.k8s.api.core.v1.PodSpec", "schedulingGroup"),  # GenericWorkload
+        ("io.k8s.api.core.v1.PodStatus", "nodeAllocatableResourceClaimStatuses"),  # DRANodeAllocatableResources
+        ("io.k8s.api.core.v1.VolumeMountStatus", "volumeStatus"),  # ImageVolumeWithDigest
         ("io.k8s.api.core.v1.VolumeProjection", "clusterTrustBundle"),  # ClusterTrustBundleProjection
         ("io.k8s.api.core.v1.VolumeProjection", "podCertificate"),  # PodCertificateRequest
         ("io.k8s.api.resource.v1.DeviceAttribute", "ints"),  # DRAListTypeAttributes
@@ -39,6 +42,9 @@ DISABLED = frozenset(
         ("io.k8s.api.storage.v1.CSIDriverSpec", "preventPodSchedulingIfMissing"),  # VolumeLimitScaling
     }
 )
+
+#: structs that go altogether where nothing is left but such a field
+GONE_WITHOUT: Mapping[str, str] = {"io.k8s.api.core.v1.Lifecycle": "stopSignal"}
 
 #: lists that an omitted one is defaulted for and an empty one is refused: what was sent empty must be told apart until then
 TOLD_APART = frozenset({("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies")})
@@ -168,6 +174,12 @@ def _refuse(_: Any) -> Any:
     raise Unfit("unknown field")
 
 
+def _or_gone(run: Operation, name: str, value: Any) -> Any:
+    """Drops a struct that held nothing but the field of that name."""
+    held = type(value) is dict and value.get(name) is not None
+    return run(value) or (_DROP if held else value)
+
+
 def _written(node: Node) -> bool:
     """Whether the field is written even when empty."""
     if node.omitzero:
@@ -223,11 +235,15 @@ class Compiler:
             return inner
         return lambda value: inner(value) or _DROP
 
+    def _object(self, node: Node) -> Operation:
+        run, name = self.plan_of(node).run, GONE_WITHOUT.get(node.definition)
+        return run if name is None else partial(_or_gone, run, name)
+
     def _value(self, node: Node) -> Operation:
         """The work on a value that is not null."""
         match node.kind:
             case "object":
-                return self.plan_of(node).run
+                return self._object(node)
             case "list":
                 return self._list(node)
             case "map":

@@ -22,7 +22,7 @@ SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 APP_ARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
 
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+_INTEGER = re.compile(r"0|[1-9][0-9]*|-[0-9]+")
 
 
 def validate_annotations(path: str, annotations: Mapping[str, str], spec: Mapping[str, Any], options: Options) -> Errors:
@@ -112,7 +112,7 @@ def _seccomp_match(path: str, profile: Mapping[str, Any] | None, annotation: str
 
 
 def _is_int32(text: str) -> bool:
-    return bool(_INTEGER.fullmatch(text)) and text != "-0" and -(2**31) <= int(text) < 2**31
+    return bool(_INTEGER.fullmatch(text)) and -(2**31) <= int(text) < 2**31
 
 
 def _app_armor(path: str, container: str, profile: str, names: set[str]) -> Errors:

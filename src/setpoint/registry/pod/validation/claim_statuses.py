@@ -39,7 +39,7 @@ def _claims(path: str, entries: Sequence[Status], spec: Mapping[str, Any]) -> Er
             errors.append(duplicate(f"{path}[{i}].name", name))
         seen.add(name)
         if claim is not None:
-            errors += complain(f"{path}[{i}].name", claim, names.dns_subdomain(claim))
+            errors += complain(f"{path}[{i}].resourceClaimName", claim, names.dns_subdomain(claim))
     return errors
 
 

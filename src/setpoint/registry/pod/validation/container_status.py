@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import duplicate, forbidden, invalid, not_supported
+from setpoint.api.machinery.status import duplicate, forbidden, invalid, not_supported, required, too_long
 from setpoint.registry.fields import Errors, complain
 
 Status = Mapping[str, Any]
 
 _KINDS = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 _HEALTH = ("Healthy", "Unhealthy", "Unknown")
+_LONGEST_MESSAGE = 1024  # bytes
 _NO_CLAIM = (
     "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>'"
     " if request is empty"
@@ -28,7 +29,7 @@ def validate_container_statuses(status: Status, spec: Mapping[str, Any]) -> Erro
     for kind in _KINDS:
         for i, one in enumerate(status.get(kind) or ()):
             if one.get("user") is not None:
-                errors += _user(f"status.{kind}[{i}].linux", one["user"].get("linux"), system)
+                errors += _user(f"status.{kind}[{i}].user.linux", one["user"].get("linux"), system)
     for kind, field in zip(_KINDS, ("containers", "initContainers"), strict=False):
         containers = {container.get("name"): container for container in reversed(spec.get(field) or ())}
         for i, one in enumerate(status.get(kind) or ()):
@@ -67,10 +68,19 @@ def _allocated(path: str, allocated: Sequence[Status], container: Mapping[str, A
             health, identity = resource.get("health", ""), resource.get("resourceID", "")
             if health not in _HEALTH:
                 errors.append(not_supported(f"{here}.resources[{k}].health", health, _HEALTH))
+            errors += _message(f"{here}.resources[{k}].message", resource.get("message"))
             if identity in seen:
                 errors.append(duplicate(f"{here}.resources[{k}].resourceID", identity))
             seen.add(identity)
     return errors
+
+
+def _message(path: str, message: str | None) -> Errors:
+    if message is None:
+        return []
+    if not message:
+        return [required(path, "must be non-empty if specified")]
+    return [too_long(path, _LONGEST_MESSAGE)] if len(message.encode()) > _LONGEST_MESSAGE else []
 
 
 def _known(container: Mapping[str, Any]) -> set[str]:

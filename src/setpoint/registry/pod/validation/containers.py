@@ -155,7 +155,7 @@ def _common(path: str, container: Container, scope: PodScope) -> Errors:
     errors += validate_devices(f"{path}.volumeDevices", container, scope.volumes)
     errors += pull_policy(f"{path}.imagePullPolicy", container.get("imagePullPolicy", ""))
     resources = container.get("resources") or {}
-    errors += validate_container_resources(f"{path}.resources", resources, scope.claim_names, scope.options)
+    errors += validate_container_resources(f"{path}.resources", resources, scope.claim_names)
     errors += _resize_policy(f"{path}.resizePolicy", container.get("resizePolicy") or (), scope.restart_policy)
     context = container.get("securityContext")
     return errors + validate_container_security(f"{path}.securityContext", context, host_users=scope.host_users)

@@ -8,8 +8,8 @@ from typing import Any
 
 from setpoint.api.machinery import names, quantity
 from setpoint.api.machinery.status import invalid, missing, not_supported, required
-from setpoint.registry.fields import Errors, complain, qualified_name
-from setpoint.registry.pod.validation.paths import local_non_reserved
+from setpoint.registry.fields import Errors, complain, dns_label, qualified_name
+from setpoint.registry.pod.validation.paths import no_backsteps
 from setpoint.registry.pod.validation.windows import all_containers
 
 ENV_FIELDS = (
@@ -171,12 +171,10 @@ def _key_ref(path: str, ref: Mapping[str, Any]) -> Errors:
 
 def _file_ref(path: str, ref: Mapping[str, Any]) -> Errors:
     """A variable read from a file of variables in an emptyDir volume (KEP-3721); the volume is looked at afterwards."""
-    errors: Errors = [] if ref.get("volumeName") else [required(f"{path}.volumeName")]
-    file, key = ref.get("path", ""), ref.get("key", "")
-    errors += local_non_reserved(f"{path}.path", file) if file else [required(f"{path}.path")]
-    if not key:
-        return [*errors, required(f"{path}.key")]
-    return errors + complain(f"{path}.key", key, names.strict_env_var_name(key))
+    key, volume, file = (ref.get(field, "") for field in ("key", "volumeName", "path"))
+    errors = complain(f"{path}.key", key, names.env_var_name(key)) if key else [required(f"{path}.key")]
+    errors += dns_label(f"{path}.volumeName", volume) if volume else [required(f"{path}.volumeName")]
+    return errors + (no_backsteps(f"{path}.path", file) if file else [required(f"{path}.path")])
 
 
 def validate_env_from(path: str, sources: Sequence[Mapping[str, Any]]) -> Errors:

@@ -32,18 +32,16 @@ def validate_mounts(path: str, container: Mapping[str, Any], volumes: Volumes) -
             errors.append(invalid(f"{here}.name", name, "must not already exist in volumeDevices"))
         if target in devices.values():
             errors.append(invalid(f"{here}.mountPath", target, "must not already exist as a path in volumeDevices"))
-        errors += _sub_path(path, here, mount, volumes.get(name) or {})
+        errors += _sub_path(path, here, mount)
         errors += _propagation(f"{path}.mountPropagation", mount.get("mountPropagation"), container)
         errors += _recursive(f"{path}.recursiveReadOnly", mount)
     return errors
 
 
-def _sub_path(path: str, here: str, mount: Mapping[str, Any], volume: Mapping[str, Any]) -> Errors:
+def _sub_path(path: str, here: str, mount: Mapping[str, Any]) -> Errors:
     """Some of these paths lack the mount's index, as they do in Kubernetes."""
     sub, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
     errors: Errors = []
-    if volume.get("image") is not None and expression:
-        errors.append(invalid(f"{here}.subPathExpr", expression, "not allowed in image volume sources"))
     if sub:
         errors += local_descending(f"{path}.subPath", sub)
     if expression:

@@ -12,11 +12,12 @@ class Options(Struct, frozen=True):
     """The looser rules hold where the old object already breaks the strict one (ratcheting).
 
     `pod_name` is set for real pods with a name: the names of their generated volume claims are checked too.
+    `is_static` is set for mirrors of static pods, which cannot claim resources.
     """
 
     is_pod: bool = False
     pod_name: str = ""
-    allow_indivisible_huge_pages: bool = False
+    is_static: bool = False
     allow_invalid_selector_values: bool = False
     allow_invalid_spread_selector: bool = False
     allow_invalid_required_node_affinity: bool = False

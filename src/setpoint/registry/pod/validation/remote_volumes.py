@@ -12,7 +12,8 @@ from setpoint.registry.fields import Errors, complain
 
 Source = Mapping[str, Any]
 
-_PARTITION = "must be a number between 0 and 255, both inclusive"
+#: the text is not what is checked, in Kubernetes too
+_PARTITION = names.inclusive_range(1, 255)
 _HOST_PORT = re.compile(r"(?:[^:\[\]]*|\[[^\[\]]*\]):[^:\[\]]*")
 _INITIATORS = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)$"),

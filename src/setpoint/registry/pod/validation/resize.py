@@ -111,6 +111,8 @@ def _only_compute(new_spec: Spec, old_spec: Spec, *, clean: bool) -> Errors:
             munged[field].append(restored)
             if not _same_container(restored, before):
                 errors.append(_changed(field, i))
+            if field == "initContainers" and not _same_container(container, before):
+                errors += _restarted(f"spec.{field}[{i}]", container)
     if new_spec.get("resources") is not None:
         munged["resources"] = old_spec.get("resources")
     if clean and not errors and not go_form.equal(go_form.pod_spec(munged), go_form.pod_spec(old_spec)):
@@ -127,6 +129,15 @@ def _changed(field: str, i: int) -> FieldError:
         return forbidden("spec", "only cpu and memory resources are mutable")
     why = "only cpu and memory resources for init or sidecar containers are mutable"
     return forbidden(f"spec.{field}[{i}]", why)
+
+
+def _restarted(path: str, container: Spec) -> Errors:
+    """Init containers that have run cannot be started again."""
+    if container.get("restartPolicy") == "Always":
+        return []
+    why = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+    policies = container.get("resizePolicy") or ()
+    return [forbidden(path, why) for policy in policies if policy.get("restartPolicy") == "RestartContainer"]
 
 
 def _with_old_compute(resources: Spec | None, old: Spec | None) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from setpoint.api.machinery.quantity import Quantity
 from setpoint.api.machinery.status import FieldError, duplicate, forbidden, invalid, not_supported, required
 from setpoint.registry import formats
 from setpoint.registry.fields import Errors, complain, dns_label
-from setpoint.registry.pod.validation.options import Options
 
 COMPUTE = ("cpu", "memory")
 _HUGE = "hugepages-"
@@ -105,10 +104,8 @@ def resource_amount(path: str, name: str, value: Any) -> Errors:
     return errors
 
 
-def validate_container_resources(
-    path: str, resources: Mapping[str, Any], claim_names: frozenset[str], options: Options
-) -> Errors:
-    return _requirements(path, resources, container_resource_name, claim_names, options)
+def validate_container_resources(path: str, resources: Mapping[str, Any], claim_names: frozenset[str]) -> Errors:
+    return _requirements(path, resources, container_resource_name, claim_names)
 
 
 def _requirements(
@@ -116,18 +113,17 @@ def _requirements(
     resources: Mapping[str, Any],
     check_name: Callable[[str, str], Errors],
     claim_names: frozenset[str],
-    options: Options,
 ) -> Errors:
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     errors: Errors = []
     for name, value in sorted(limits.items()):
         here = f"{path}.limits[{name}]"
-        errors += check_name(here, name) + resource_amount(here, name, value) + _huge_page(here, name, value, options)
+        errors += check_name(here, name) + resource_amount(here, name, value) + _huge_page(here, name, value)
     for name, value in sorted(requests.items()):
         here = f"{path}.requests[{name}]"
         errors += check_name(here, name) + resource_amount(here, name, value)
         errors += _against_limit(path, name, amount(value), limits)
-        errors += _huge_page(here, name, value, options)
+        errors += _huge_page(here, name, value)
     both = {*limits, *requests}
     if any(map(is_huge_page, both)) and not both.intersection(COMPUTE):
         errors.append(forbidden(path, "HugePages require cpu or memory"))
@@ -147,8 +143,8 @@ def _against_limit(path: str, name: str, request: Quantity, limits: Mapping[str,
     return []
 
 
-def _huge_page(path: str, name: str, value: Any, options: Options) -> Errors:
-    if not is_huge_page(name) or options.allow_indivisible_huge_pages:
+def _huge_page(path: str, name: str, value: Any) -> Errors:
+    if not is_huge_page(name):
         return []
     parsed = amount(value)
     try:
@@ -186,7 +182,7 @@ def _claims(path: str, claims: Sequence[Mapping[str, Any]], claim_names: frozens
     return errors
 
 
-def validate_pod_resources(path: str, spec: Mapping[str, Any], claim_names: frozenset[str], options: Options) -> Errors:
+def validate_pod_resources(path: str, spec: Mapping[str, Any], claim_names: frozenset[str]) -> Errors:
     """The pod-level requests and limits (KEP-2837), which bound those of the containers."""
     from setpoint.registry.pod.aggregate import aggregate_limits, aggregate_requests
 
@@ -198,7 +194,7 @@ def validate_pod_resources(path: str, spec: Mapping[str, Any], claim_names: froz
     errors: Errors = []
     if resources.get("claims") is not None:
         errors.append(forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level"))
-    errors += _requirements(path, resources, _pod_resource_name, claim_names, options)
+    errors += _requirements(path, resources, _pod_resource_name, claim_names)
     limits = resources.get("limits") or {}
     errors += _covers(path, "requests", resources.get("requests") or {}, aggregate_requests(spec))
     # huge pages cannot be overcommitted

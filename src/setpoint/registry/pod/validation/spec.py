@@ -43,7 +43,7 @@ def validate_pod_spec(path: str, spec: Spec, options: Options) -> Errors:
     errors: Errors = [] if grace is not None else [required(f"{path}.terminationGracePeriodSeconds")]
     volumes, volume_errors = validate_volumes(f"{path}.volumes", spec.get("volumes") or (), options)
     claims = spec.get("resourceClaims") or ()
-    errors += volume_errors + _resource_claims(f"{path}.resourceClaims", claims)
+    errors += volume_errors + _resource_claims(f"{path}.resourceClaims", claims, options)
     scope = PodScope(
         volumes=volumes,
         claim_names=frozenset(claim["name"] for claim in claims if claim.get("name")),
@@ -55,7 +55,7 @@ def validate_pod_spec(path: str, spec: Spec, options: Options) -> Errors:
     errors += _containers(path, spec, scope)
     errors += _placement(path, spec, options)
     errors += _names_and_numbers(path, spec)
-    return errors + _runtime(path, spec, options)
+    return errors + _runtime(path, spec)
 
 
 def _containers(path: str, spec: Spec, scope: PodScope) -> Errors:
@@ -63,7 +63,7 @@ def _containers(path: str, spec: Spec, scope: PodScope) -> Errors:
     errors = validate_containers(f"{path}.containers", containers, scope)
     errors += validate_init_containers(f"{path}.initContainers", spec.get("initContainers") or (), containers, scope)
     errors += validate_ephemeral_containers(f"{path}.ephemeralContainers", spec, scope)
-    return errors + validate_pod_resources(f"{path}.resources", spec, scope.claim_names, scope.options)
+    return errors + validate_pod_resources(f"{path}.resources", spec, scope.claim_names)
 
 
 def _placement(path: str, spec: Spec, options: Options) -> Errors:
@@ -118,7 +118,7 @@ def _hostname_override(path: str, spec: Spec) -> Errors:
     return errors + complain(where, value, names.dns_subdomain(value))
 
 
-def _runtime(path: str, spec: Spec, options: Options) -> Errors:
+def _runtime(path: str, spec: Spec) -> Errors:
     errors: Errors = []
     if spec.get("priorityClassName"):
         name = spec["priorityClassName"]
@@ -130,7 +130,7 @@ def _runtime(path: str, spec: Spec, options: Options) -> Errors:
         errors += _choice(f"{path}.preemptionPolicy", spec["preemptionPolicy"], _PREEMPTION_POLICIES)
     if spec.get("overhead") is not None:
         limits = {"limits": spec["overhead"]}
-        errors += validate_container_resources(f"{path}.overhead", limits, frozenset(), options)
+        errors += validate_container_resources(f"{path}.overhead", limits, frozenset())
     return errors + validate_os(path, spec) + validate_file_volumes(path, spec)
 
 
@@ -146,7 +146,9 @@ def _scheduling_gates(path: str, gates: Sequence[Mapping[str, Any]]) -> Errors:
     return errors
 
 
-def _resource_claims(path: str, claims: Sequence[Mapping[str, Any]]) -> Errors:
+def _resource_claims(path: str, claims: Sequence[Mapping[str, Any]], options: Options) -> Errors:
+    if options.is_static:
+        return [forbidden("", "static pods do not support resource claims") for _ in claims]
     errors: Errors = []
     seen: set[str] = set()
     for i, claim in enumerate(claims):

@@ -40,8 +40,8 @@ def validate_pod_status(pod: Pod, old: Pod, options: Options) -> Errors:
     errors += immutable("status.qosClass", new_status.get("qosClass", ""), old_status.get("qosClass", ""))
     errors += _transitions(new_status, old_status, spec)
     errors += validate_claim_statuses(new_status, spec)
-    errors += _addresses("status.podIPs", new_status.get("podIPs") or [])
-    errors += _host_addresses(new_status)
+    errors += _addresses("status.podIPs", new_status.get("podIPs") or [], old_status.get("podIPs") or ())
+    errors += _host_addresses(new_status, old_status.get("hostIPs") or ())
     return errors + validate_container_statuses(new_status, pod.get("spec") or {})
 
 
@@ -79,12 +79,12 @@ def _revived(new: Statuses, old: Statuses) -> Iterator[int]:
                 yield i
 
 
-def _addresses(path: str, entries: Statuses) -> Errors:
-    """At the most one address of each family."""
-    values = [entry.get("ip", "") for entry in entries]
+def _addresses(path: str, entries: Statuses, old: Statuses) -> Errors:
+    """At the most one address of each family; those that are there may stay, whatever they look like."""
+    values, known = [entry.get("ip", "") for entry in entries], {entry.get("ip", "") for entry in old}
     errors: Errors = []
     for i, value in enumerate(values):
-        errors += complain(f"{path}[{i}]", value, formats.ip(value))
+        errors += complain(f"{path}[{i}]", value, formats.ip(value)) if value not in known else []
     if len(values) < 2:
         return errors
     return errors + _families(path, values, entries)
@@ -103,16 +103,12 @@ def _families(path: str, values: Sequence[str], entries: Statuses) -> Errors:
     return errors
 
 
-def _host_addresses(status: Status) -> Errors:
+def _host_addresses(status: Status, old: Statuses) -> Errors:
     path, entries = "status.hostIPs", status.get("hostIPs") or []
     if not entries:
         return []
     errors: Errors = []
-    values = [entry.get("ip", "") for entry in entries]
-    if status.get("hostIP", "") != values[0]:
-        errors.append(invalid(f"{path}[0].ip", values[0], "must be equal to `hostIP`"))
-    for i, value in enumerate(values):
-        errors += complain(f"{path}[{i}]", value, formats.ip(value))
-    if len(values) < 2:
-        return errors
-    return errors + _families(path, values, entries)
+    first = entries[0].get("ip", "")
+    if status.get("hostIP", "") != first:
+        errors.append(invalid(f"{path}[0].ip", first, "must be equal to `hostIP`"))
+    return errors + _addresses(path, entries, old)

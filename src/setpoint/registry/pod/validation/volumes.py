@@ -99,13 +99,13 @@ def _source(path: str, volume: Source, options: Options) -> Errors:
             errors += remote.iscsi_name_length(path, volume) if field == "iscsi" else []
             continue
         count = 1
+        if field == "image" and not source.get("reference") and options.is_pod:
+            errors.append(required(f"{path}.image.reference"))
         errors += check(f"{path}.{shown or field}", source)
         if field == "iscsi":
             errors += remote.iscsi_name_length(path, volume)
         if field == "ephemeral":
             errors += _claim_name(path, volume.get("name", ""), options)
-        if field == "image" and not source.get("reference") and options.is_pod:
-            errors.append(required(f"{path}.image.reference"))
     if not count:
         errors.append(required(path, "must specify a volume type"))
     return errors

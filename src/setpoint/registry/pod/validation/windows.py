@@ -134,7 +134,7 @@ def validate_os(path: str, spec: Mapping[str, Any]) -> Errors:
         return []
     name = system.get("name", "")
     if not name:
-        return [required(f"{path}.os.name", "cannot be empty")]
+        return [required(f"{path}.os.name")]
     if name not in _SYSTEMS:
         return [not_supported(f"{path}.os", name, _SYSTEMS)]
     return _linux(path, spec) if name == "linux" else _windows(path, spec)
