@@ -60,6 +60,37 @@ def test_defaults_are_set_once() -> None:
     assert again == once
 
 
+PAGES = "hugepages-2Mi"
+
+
+@pytest.mark.parametrize(
+    ("own", "container", "wanted"),
+    [
+        # limits of containers do not become the pod's, but those of huge pages do
+        ({"requests": {"cpu": "2"}}, {"limits": {"cpu": "1", "memory": "1Gi"}}, {"requests": {"cpu": "2"}}),
+        (
+            {"requests": {"cpu": "2"}},
+            {"limits": {"cpu": "1", PAGES: "4Mi"}},
+            {"limits": {PAGES: "4Mi"}, "requests": {"cpu": "2", PAGES: "4Mi"}},
+        ),
+        # a request of huge pages makes no limit, for validation to complain of
+        ({"requests": {"cpu": "2", PAGES: "4Mi"}}, {}, {"requests": {"cpu": "2", PAGES: "4Mi"}}),
+        ({"requests": {PAGES: "4Mi"}}, {"limits": {PAGES: "2Mi"}}, {"requests": {PAGES: "4Mi"}}),
+        (
+            {"limits": {"cpu": "2", "memory": "2Gi", PAGES: "8Mi"}},
+            {"requests": {"cpu": "500m"}, "limits": {PAGES: "4Mi"}},
+            {
+                "limits": {"cpu": "2", "memory": "2Gi", PAGES: "8Mi"},
+                "requests": {"cpu": "500m", "memory": "2Gi", PAGES: "8Mi"},
+            },
+        ),
+        ({}, {"limits": {PAGES: "4Mi"}}, {}),
+    ],
+)
+def test_defaults_of_a_pods_own_resources(own: Json, container: Json, wanted: Json) -> None:
+    assert created(STRATEGY, pod({"resources": own}, resources=container))["spec"]["resources"] == wanted
+
+
 @pytest.mark.parametrize(
     ("image", "policy"),
     [

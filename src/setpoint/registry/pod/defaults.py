@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from setpoint.api.machinery import quantity
-from setpoint.registry.pod.aggregate import aggregate_limits, aggregate_requests, amounts
+from setpoint.registry.pod.aggregate import aggregate_limits, aggregate_requests
 from setpoint.registry.pod.images import default_pull_policy
-from setpoint.registry.pod.validation.resources import COMPUTE, is_huge_page, is_overcommit_allowed, is_pod_level
+from setpoint.registry.pod.validation.resources import COMPUTE, is_huge_page, is_pod_level
 from setpoint.registry.strategy import Object
 
 _FILE_MODE = 0o644
@@ -158,47 +158,24 @@ def _requests_from_limits(container: Object) -> None:
 
 
 def _pod_level_resources(spec: Object) -> None:
-    """Pod-level requests and limits from each other and from the containers' (KEP-2837)."""
-    resources = spec.get("resources")
-    if not resources:
+    """Pod-level limits of huge pages from the containers', then requests from the containers' and from the limits (KEP-2837)."""
+    resources = spec.get("resources") or {}
+    requests, limits = (dict(resources.get(side) or {}) for side in ("requests", "limits"))
+    if requests or limits:
+        for name, total in aggregate_limits(spec).items():
+            if is_huge_page(name) and name not in requests:
+                limits.setdefault(name, str(total))
+    if not limits:
         return
-    limits = resources.get("limits") or {}
-    if limits:
-        requests = dict(resources.get("requests") or {})
-        for name, total in aggregate_requests(spec).items():
-            if name not in requests and is_pod_level(name) and is_overcommit_allowed(name):
-                requests[name] = str(total)
-        for name, limit in limits.items():
-            if name not in requests and is_pod_level(name):
-                requests[name] = limit
-        if requests:
-            resources["requests"] = requests
-    _huge_page_limits(resources)
-    _pod_limits(spec, resources)
-
-
-def _huge_page_limits(resources: Object) -> None:
-    limits = dict(resources.get("limits") or {})
-    own = {name: value for name, value in (resources.get("requests") or {}).items() if is_huge_page(name)}
-    for name, value in own.items():
-        limits.setdefault(name, value)
-    if limits:
-        resources["limits"] = limits
-
-
-def _pod_limits(spec: Object, resources: Object) -> None:
-    """Where every container has a limit, the pod's is their sum."""
-    if not resources.get("requests"):
-        return
-    limits = dict(resources.get("limits") or {})
-    holders = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    totals = aggregate_limits(spec)
-    for name in COMPUTE:
-        everywhere = bool(holders) and all(name in amounts(holder.get("resources"), "limits") for holder in holders)
-        if name not in limits and everywhere:
-            limits[name] = str(totals[name])
-    if limits:
-        resources["limits"] = limits
+    for name, total in aggregate_requests(spec).items():
+        if name in COMPUTE:
+            requests.setdefault(name, str(total))
+    for name, limit in limits.items():
+        if is_pod_level(name):
+            requests.setdefault(name, limit)
+    resources["limits"] = limits
+    if requests:
+        resources["requests"] = requests
 
 
 def _host_ports(spec: Object) -> None:
