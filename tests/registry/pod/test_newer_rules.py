@@ -101,6 +101,10 @@ def said(spec: Json | None = None, /, **container: object) -> list[str]:
         ),
         ({"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]}, []),
         ({"os": {}}, ["spec.os.name: Required value"]),
+        (
+            {"volumes": [{"name": "v", "iscsi": {"targetPortal": "p", "iqn": "eui.0123456789abcdef\n", "lun": 0}}]},
+            ['spec.volumes[0].iscsi.iqn: Invalid value: "eui.0123456789abcdef\\n": must be valid format'],
+        ),
         ({"hostnameOverride": "a" * 63 + ".b"}, ["spec.hostnameOverride: Too long: may not be more than 64 bytes"]),
     ],
 )

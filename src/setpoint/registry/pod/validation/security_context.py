@@ -138,7 +138,7 @@ def _sysctls(path: str, spec: Mapping[str, Any], options: Options) -> Errors:
         name, where = sysctl.get("name", ""), f"{path}[{i}].name"
         if not name:
             errors.append(required(where))
-        elif len(name) > _MAX_SYSCTL or not re.match(_SYSCTL, name):
+        elif len(name) > _MAX_SYSCTL or not re.fullmatch(_SYSCTL, name):
             errors.append(invalid(where, name, f"must have at most {_MAX_SYSCTL} characters and match regex {_SYSCTL}"))
         elif name in seen:
             errors.append(duplicate(where, name))
