@@ -101,6 +101,29 @@ async def test_a_pod_changes_into_what_its_node_can_do(api: Api) -> None:
     assert await refused(less) == (elsewhere, [{"reason": "UnsupportedPlatform"}])
 
 
+async def test_init_containers_are_resized_where_the_node_can(api: Api) -> None:
+    def init(cpu: str) -> list[Json]:
+        names = [{"name": "side", "restartPolicy": "Always"}, {"name": "plain"}]
+        return [{**one, "image": "i", "resources": {"requests": {"cpu": cpu}}} for one in names]
+
+    linux: Json = {"name": "n", "labels": {"kubernetes.io/os": "linux"}}
+    node = {"metadata": linux, "status": {"allocatable": {"cpu": "1", "memory": "1Gi"}}}
+    await api("POST /api/v1/nodes", node)
+    await api(f"POST {PODS}", pod({"nodeName": "n", "initContainers": init("1m")}))
+    strategic = "application/strategic-merge-patch+json"
+    sidecar = {"spec": {"initContainers": [{"name": "side", "resources": {"requests": {"cpu": "2m"}}}]}}
+    await api(f"PATCH {PODS}/p/resize", sidecar, content_type=strategic)
+    both = {"spec": {"initContainers": [{"name": "plain", "resources": {"requests": {"cpu": "2m"}}}]}}
+    refused = await api(f"PATCH {PODS}/p/resize", both, code=403, content_type=strategic)
+    feature = "InPlacePodVerticalScalingInitContainers"
+    assert refused["message"] == (
+        f'pods "p" is forbidden: pod update requires features {feature} which are not available on node "n"'
+    )
+    able = {"status": {"declaredFeatures": [feature]}}
+    await api("PATCH /api/v1/nodes/n/status", able, content_type="application/merge-patch+json")
+    await api(f"PATCH {PODS}/p/resize", both, content_type=strategic)
+
+
 @pytest.mark.parametrize("path", ["pods/p/binding", "pods/p/eviction"])
 async def test_a_namespace_that_is_missing_comes_first(api: Api, path: str) -> None:
     """Admission sees the bodies of subresources before anybody else looks into them."""

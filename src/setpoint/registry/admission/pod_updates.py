@@ -97,3 +97,10 @@ def _needed(old: Json, new: Json) -> Iterator[str]:
     """The features that a change of a pod takes."""
     if (old.get("resources") or None) != (new.get("resources") or None):
         yield "InPlacePodLevelResourcesVerticalScaling"
+    inits = zip(old.get("initContainers") or (), new.get("initContainers") or (), strict=True)
+    if any(one.get("restartPolicy") != "Always" and _resources(one) != _resources(other) for one, other in inits):
+        yield "InPlacePodVerticalScalingInitContainers"
+
+
+def _resources(container: Json) -> Json:
+    return container.get("resources") or {}
