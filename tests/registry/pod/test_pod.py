@@ -53,6 +53,13 @@ def test_defaults() -> None:
     ]
 
 
+def test_a_negative_period_of_grace_is_one_second() -> None:
+    spec = {"terminationGracePeriodSeconds": -5}
+    old = created(STRATEGY, pod(spec))
+    assert old["spec"]["terminationGracePeriodSeconds"] == 1
+    assert complaints(STRATEGY, pod(spec), old) == []
+
+
 def test_defaults_are_set_once() -> None:
     once = created(STRATEGY, pod({"volumes": [{"name": "v", "secret": {"secretName": "s"}}]}, resources={"limits": {"cpu": "1"}}))
     again = deepcopy(once)

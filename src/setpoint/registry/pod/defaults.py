@@ -1,7 +1,7 @@
 """What a pod or pod template gets where its author said nothing.
 
 Source: `pkg/apis/core/v1/defaults.go`, the declared defaults of `k8s.io/api/core/v1`, and what conversion to the internal types
-does on the way (`serviceAccount`, `podIP`).
+does on the way (`serviceAccount`, `podIP`, negative periods of grace).
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def default_pod(pod: Object) -> None:
         for container in spec.get(field) or ():
             _requests_from_limits(container)
     default_pod_spec(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     _pod_level_resources(spec)
     spec.setdefault("enableServiceLinks", True)
     if spec.get("hostNetwork"):

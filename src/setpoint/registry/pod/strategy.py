@@ -65,7 +65,6 @@ class PodStrategy(Strategy):
             status["conditions"] = [_gated_condition(context.now)]
         merge_label_keys(obj)
         context.warnings += fields_from_annotations(obj)
-        _positive_grace(spec)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         text = _GOOD.text_of(obj)
@@ -135,12 +134,6 @@ def _gated_condition(now: float) -> dict[str, Any]:
         "lastProbeTime": None,
         "lastTransitionTime": rfc3339(now),
     }
-
-
-def _positive_grace(spec: Object) -> None:
-    """Negative periods count as one second."""
-    if spec.get("terminationGracePeriodSeconds", 0) < 0:
-        spec["terminationGracePeriodSeconds"] = 1
 
 
 class _PodPart(Strategy):
