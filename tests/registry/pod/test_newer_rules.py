@@ -102,6 +102,10 @@ def said(spec: Json | None = None, /, **container: object) -> list[str]:
         ({"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]}, []),
         ({"os": {}}, ["spec.os.name: Required value"]),
         (
+            {"securityContext": {"appArmorProfile": {"type": "Localhost", "localhostProfile": "é" * 2048}}},
+            ["spec.securityContext.appArmorProfile.localhostProfile: Too long: may not be more than 4095 bytes"],
+        ),
+        (
             {"volumes": [{"name": "v", "iscsi": {"targetPortal": "p", "iqn": "eui.0123456789abcdef\n", "lun": 0}}]},
             ['spec.volumes[0].iscsi.iqn: Invalid value: "eui.0123456789abcdef\\n": must be valid format'],
         ),
@@ -276,6 +280,7 @@ def test_claims_in_status() -> None:
     [
         ("", ["message: Required value: must be non-empty if specified"]),
         ("x" * 1024, []),
+        ("é" * 513, ["message: Too long: may not be more than 1024 bytes"]),
         ("x" * 1025, ["message: Too long: may not be more than 1024 bytes"]),
     ],
 )

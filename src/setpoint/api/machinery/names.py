@@ -31,7 +31,8 @@ _subdomain = re.compile(_SUBDOMAIN).fullmatch
 _key = re.compile(_KEY).fullmatch
 
 
-def _length(value: str) -> int:
+def length(value: str) -> int:
+    """In bytes, which is how Go counts."""
     return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
 
 
@@ -109,7 +110,7 @@ def _matched(expression: str, complaint: str, limit: int = 0) -> Check:
     match = re.compile(expression).fullmatch
 
     def check(value: str) -> list[str]:
-        complaints = [max_characters(limit)] if limit and _length(value) > limit else []
+        complaints = [max_characters(limit)] if limit and length(value) > limit else []
         return complaints if match(value) else [*complaints, complaint]
 
     return check
@@ -124,7 +125,7 @@ def dns_label(value: str, *, prefix: bool = False) -> list[str]:
     """RFC 1123 label: names of Namespaces, containers, volumes."""
     if prefix:
         value = mask_trailing_dash(value)
-    complaints = [max_characters(63)] if _length(value) > 63 else []
+    complaints = [max_characters(63)] if length(value) > 63 else []
     if not _label(value):
         complaints.append("must not contain dots" if _subdomain(value) else _LABEL_COMPLAINT)
     return complaints
@@ -134,7 +135,7 @@ def dns_subdomain(value: str, *, prefix: bool = False) -> list[str]:
     """RFC 1123 subdomain: the name of most objects; `prefix` checks a generateName."""
     if prefix:
         value = mask_trailing_dash(value)
-    complaints = [max_characters(253)] if _length(value) > 253 else []
+    complaints = [max_characters(253)] if length(value) > 253 else []
     if not _subdomain(value):
         complaints.append(_SUBDOMAIN_COMPLAINT)
     return complaints
@@ -179,7 +180,7 @@ def _not_qualified(value: str) -> list[str]:
     name = parts[-1]
     if not name:
         complaints.append("name part must be non-empty")
-    elif _length(name) > 63:
+    elif length(name) > 63:
         complaints.append(f"name part {max_bytes(63)}")
     if not _key(name):
         complaints.append(f"name part {_KEY_COMPLAINT}")
@@ -189,7 +190,7 @@ def _not_qualified(value: str) -> list[str]:
 def _prefix(value: str) -> list[str]:
     if not value:
         return ["prefix part must be non-empty"]
-    complaints = [f"prefix part {max_bytes(253)}"] if _length(value) > 253 else []
+    complaints = [f"prefix part {max_bytes(253)}"] if length(value) > 253 else []
     return complaints if _subdomain(value) else [*complaints, f"prefix part {_SUBDOMAIN_COMPLAINT}"]
 
 
@@ -206,7 +207,7 @@ def _is_label_value(value: str) -> bool:
 
 
 def _no_label_value(value: str) -> list[str]:
-    complaints = [max_bytes(63)] if _length(value) > 63 else []
+    complaints = [max_bytes(63)] if length(value) > 63 else []
     if value and not _key(value):
         complaints.append(_VALUE_COMPLAINT)
     return complaints
@@ -279,7 +280,7 @@ _port_charset = re.compile("[-a-z0-9]+").fullmatch
 
 def port_name(value: str) -> list[str]:
     """A container port's name (RFC 6335)."""
-    complaints = [max_characters(15)] if _length(value) > 15 else []
+    complaints = [max_characters(15)] if length(value) > 15 else []
     if not _port_charset(value):
         complaints.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search("[a-z]", value):
@@ -349,4 +350,4 @@ def annotation_errors(annotations: Mapping[str, str], field: str) -> list[FieldE
 
 def annotations_size(annotations: Mapping[str, str]) -> int:
     """Bytes of all keys and values."""
-    return sum(_length(key) + _length(value) for key, value in annotations.items())
+    return sum(length(key) + length(value) for key, value in annotations.items())

@@ -80,7 +80,7 @@ def _message(path: str, message: str | None) -> Errors:
         return []
     if not message:
         return [required(path, "must be non-empty if specified")]
-    return [too_long(path, _LONGEST_MESSAGE)] if len(message.encode()) > _LONGEST_MESSAGE else []
+    return [too_long(path, _LONGEST_MESSAGE)] if names.length(message) > _LONGEST_MESSAGE else []
 
 
 def _known(container: Mapping[str, Any]) -> set[str]:

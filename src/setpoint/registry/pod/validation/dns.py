@@ -49,7 +49,7 @@ def _searches(path: str, searches: Sequence[str]) -> Errors:
     errors: Errors = []
     if len(searches) > _MAX_SEARCHES:
         errors.append(invalid(path, searches, f"must not have more than {_MAX_SEARCHES} search paths"))
-    if len(" ".join(searches)) > _MAX_SEARCH_LENGTH:
+    if names.length(" ".join(searches)) > _MAX_SEARCH_LENGTH:
         why = f"must not have more than {_MAX_SEARCH_LENGTH} characters (including spaces) in the search list"
         errors.append(invalid(path, searches, why))
     for i, search in enumerate(searches):

@@ -73,7 +73,7 @@ def iscsi(path: str, source: Source) -> Errors:
 
 def iscsi_name_length(path: str, volume: Source) -> Errors:
     source, name = volume["iscsi"], volume.get("name", "")
-    if source.get("initiatorName") is None or len(f"{name}:{source.get('targetPortal', '')}") <= 64:
+    if source.get("initiatorName") is None or names.length(f"{name}:{source.get('targetPortal', '')}") <= 64:
         return []
     why = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
     return [invalid(f"{path}.name", name, why)]
@@ -112,7 +112,7 @@ def quobyte(path: str, source: Source) -> Errors:
     errors: Errors = []
     if not registry:
         errors.append(required(f"{path}.registry", "must be a host:port pair or multiple pairs separated by commas"))
-    elif len(source.get("tenant", "")) >= 65:
+    elif names.length(source.get("tenant", "")) >= 65:
         errors.append(required(f"{path}.tenant", "must be a UUID and may not exceed a length of 64 characters"))
     else:
         why = "must be a host:port pair or multiple pairs separated by commas"

@@ -102,7 +102,7 @@ def validate_app_armor_profile(path: str, profile: Mapping[str, Any] | None) -> 
         errors.append(invalid(where, local, "must not be padded with whitespace"))
     elif not local:
         errors.append(required(where, "must be set when AppArmor type is Localhost"))
-    return [*errors, too_long(where, _MAX_APP_ARMOR)] if len(local) > _MAX_APP_ARMOR else errors
+    return [*errors, too_long(where, _MAX_APP_ARMOR)] if names.length(local) > _MAX_APP_ARMOR else errors
 
 
 def validate_pod_security(path: str, spec: Mapping[str, Any], options: Options) -> Errors:

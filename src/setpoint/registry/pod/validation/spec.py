@@ -113,7 +113,7 @@ def _hostname_override(path: str, spec: Spec) -> Errors:
         errors.append(forbidden(where, "may not be specified when setHostnameAsFQDN is true"))
     if spec.get("hostNetwork"):
         errors.append(forbidden(where, "may not be specified when hostNetwork is true"))
-    if len(value) > _MAX_HOSTNAME:
+    if names.length(value) > _MAX_HOSTNAME:
         errors.append(too_long(where, _MAX_HOSTNAME))
     return errors + complain(where, value, names.dns_subdomain(value))
 

@@ -68,7 +68,7 @@ def validate_windows_options(path: str, options: Mapping[str, Any] | None) -> Er
     spec = options.get("gmsaCredentialSpec")
     if spec is not None and not spec:
         errors.append(invalid(f"{path}.gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string"))
-    elif spec is not None and len(spec) > _MAX_SPEC_KIB * 1024:
+    elif spec is not None and names.length(spec) > _MAX_SPEC_KIB * 1024:
         why = f"gmsaCredentialSpec size must be under {_MAX_SPEC_KIB} KiB"
         errors.append(invalid(f"{path}.gmsaCredentialSpec", spec, why))
     user = options.get("runAsUserName")
@@ -84,13 +84,13 @@ def _user_name(value: str) -> list[str]:
         return ["runAsUserName cannot contain more than one backslash"]
     domain, backslash, user = value.rpartition("\\")
     out = []
-    if len(domain) >= 256:
+    if names.length(domain) >= 256:
         out.append("runAsUserName's Domain length must be under 256 characters")
     if backslash and not (_NET_BIOS.fullmatch(domain) or _DNS.fullmatch(domain)):
         out.append("runAsUserName's Domain doesn't match the NetBios nor the DNS format")
     if not user:
         out.append("runAsUserName's User cannot be empty")
-    elif len(user) > 104:
+    elif names.length(user) > 104:
         out.append("runAsUserName's User length must not be longer than 104 characters")
     if re.fullmatch(r"[. ]+", user):
         out.append("runAsUserName's User cannot contain only periods or spaces")
