@@ -7,9 +7,9 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 from tests.apiserver.conftest import Api
-from tests.registry.builders import Json, complaints, created
+from tests.registry.builders import Json, complaints, context, created
 
-from setpoint.registry.service.strategy import ServiceStrategy
+from setpoint.registry.service.strategy import ServiceStatusStrategy, ServiceStrategy
 
 STRATEGY = ServiceStrategy()
 SERVICES = "/api/v1/namespaces/default/services"
@@ -122,3 +122,74 @@ async def test_headless_and_external_services_have_no_address(api: Api) -> None:
     assert headless["spec"]["clusterIPs"] == ["None"]
     external = await api(f"POST {SERVICES}", service({"type": "ExternalName", "externalName": "a.example", "ports": []}, "b"))
     assert "clusterIP" not in external["spec"]
+
+
+@pytest.mark.parametrize("query", ["", "?dryRun=All"])
+async def test_the_ends_of_the_range_are_no_addresses(api: Api, query: str) -> None:
+    for address in ("10.96.0.0", "10.96.255.255"):
+        refused = await api(f"POST {SERVICES}{query}", service({"clusterIP": address}), code=422)
+        assert refused["details"]["causes"][0]["message"] == (
+            f'Invalid value: ["{address}"]: failed to allocate IP {address}: the provided IP ({address}) is not in the valid'
+            " range. The range of valid IPs is 10.96.0.0/16"
+        )
+
+
+async def test_a_dry_run_imagines_addresses_and_ports(api: Api) -> None:
+    made = await api(f"POST {SERVICES}", service({"type": "NodePort", "clusterIP": "10.96.7.7"}, "taken"))
+    taken = made["spec"]["ports"][0]["nodePort"]
+    ports = [{"name": "a", "port": 1}, {"name": "b", "port": 2}, {"name": "c", "port": 3, "nodePort": 80}]
+    shown = await api(f"POST {SERVICES}?dryRun=All", service({"type": "NodePort", "ports": ports}))
+    assert shown["spec"]["clusterIPs"] == [shown["spec"]["clusterIP"]] == ["10.96.0.0"]
+    assert [port["nodePort"] for port in shown["spec"]["ports"]] == [32769, 32770, 80]
+    await api(f"POST {SERVICES}?dryRun=All", service({"clusterIP": "10.96.7.7"}))
+    for numbers in ([taken], [81, 81]):
+        ports = [{"name": f"p{i}", "port": i + 1, "nodePort": number} for i, number in enumerate(numbers)]
+        refused = await api(f"POST {SERVICES}?dryRun=All", service({"type": "NodePort", "ports": ports}), code=422)
+        assert "provided port is already allocated" in refused["message"]
+    outside = await api(f"POST {SERVICES}?dryRun=All", service({"clusterIP": "192.0.2.1"}), code=422)
+    assert "the provided IP (192.0.2.1) is not in the valid range. The range of valid IPs is 10.96.0.0/16" in outside["message"]
+
+
+@pytest.mark.parametrize(
+    "ports",
+    [
+        [{"name": "a", "port": 80, "nodePort": 30081}, {"name": "c", "port": 82}],
+        [{"name": "a", "port": 80}],
+        [{"name": "b", "port": 81, "nodePort": 30082}, {"name": "a", "port": 80, "nodePort": 30081}],
+    ],
+)
+async def test_node_ports_go_with_the_type_however_the_ports_change(api: Api, ports: list[Json]) -> None:
+    both = [{"name": "a", "port": 80, "nodePort": 30081}, {"name": "b", "port": 81, "nodePort": 30082}]
+    await api(f"POST {SERVICES}", service({"type": "NodePort", "ports": both}))
+    plain = await api.merge(f"{SERVICES}/s", {"spec": {"type": "ClusterIP", "ports": ports}})
+    assert not any("nodePort" in port for port in plain["spec"]["ports"])
+
+
+async def test_a_new_node_port_does_not_go_with_the_type(api: Api) -> None:
+    await api(f"POST {SERVICES}", service({"type": "NodePort"}))
+    changed = {"spec": {"type": "ClusterIP", "ports": [{"port": 80, "nodePort": 30099}]}}
+    refused = await api.merge(f"{SERVICES}/s", changed, code=422)
+    assert [cause["field"] for cause in refused["details"]["causes"]] == ["spec.ports[0].nodePort"]
+
+
+async def test_what_a_load_balancer_reported_goes_with_it(api: Api) -> None:
+    await api(f"POST {SERVICES}", service({"type": "LoadBalancer"}))
+    await api.merge(f"{SERVICES}/s/status", {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}})
+    kept = await api.merge(f"{SERVICES}/s", {"spec": {"selector": {"a": "b"}}})
+    assert kept["status"]["loadBalancer"]["ingress"]
+    plain = await api.merge(f"{SERVICES}/s", {"spec": {"type": "NodePort"}})
+    assert plain["status"] == {"loadBalancer": {}}
+
+
+async def test_an_unknown_type_is_all_that_is_wrong_with_it(api: Api) -> None:
+    await api(f"POST {SERVICES}", service())
+    refused = await api.merge(f"{SERVICES}/s", {"spec": {"type": "Odd"}}, code=422)
+    assert [cause["field"] for cause in refused["details"]["causes"]] == ["spec.type"]
+
+
+def test_what_a_load_balancer_reports_is_warned_about() -> None:
+    obj = created(STRATEGY, service({"type": "LoadBalancer"}))
+    obj["status"] = {"loadBalancer": {"ingress": [{"hostname": "a.example"}, {"ip": "2001:db8:0::1"}]}}
+    assert ServiceStatusStrategy().warnings_on_update(context(), obj, obj) == [
+        'status.loadBalancer.ingress[1]: IPv6 address "2001:db8:0::1" should be in RFC 5952 canonical format ("2001:db8::1")'
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import orjson
-from msgspec import structs
 
 from setpoint.api.machinery.status import FieldError, StatusError
 from setpoint.apiserver.generic_store.objects import select
@@ -145,7 +144,7 @@ async def begin(start: Begin | None, context: Context, obj: Object, old: Object 
 async def try_begin(start: Begin | None, context: Context, obj: Object, old: Object | None) -> None:
     """What an allocation refuses is all that is told of an invalid object: Kubernetes allocates before it validates."""
     if start is not None:
-        release = await begin(start, structs.replace(context, dry_run=True), obj, old)
+        release = await begin(start, context, obj, old)
         await release(success=False)
 
 

@@ -19,7 +19,7 @@ _random = random.SystemRandom()
 class Holding(Struct):
     """`taken` is given back if the write fails, `released` if it succeeds: keys of the store. `now` is in seconds (epoch).
 
-    A dry run takes nothing.
+    A dry run takes nothing, it only remembers what it would take.
     """
 
     store: Store
@@ -32,7 +32,10 @@ class Holding(Struct):
     async def hold(self, key: str, holder: Object) -> bool:
         """Take `key`; False if someone has it."""
         if self.dry_run:
-            return await self.store.head(key) is None
+            if key in self.taken or await self.store.head(key) is not None:
+                return False
+            self.taken.append(key)
+            return True
 
         def encode(revision: int) -> Encoded:
             holder["metadata"]["resourceVersion"] = str(revision)
@@ -46,7 +49,8 @@ class Holding(Struct):
         return True
 
     async def end(self, *, success: bool) -> None:
-        await release(self.store, self.released if success else self.taken)
+        if not self.dry_run:
+            await release(self.store, self.released if success else self.taken)
 
     @property
     def parent(self) -> Object:

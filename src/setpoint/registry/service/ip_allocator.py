@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from setpoint.api.machinery.status import internal_error, invalid
+from setpoint.api.machinery.status import StatusError, internal_error, invalid
 from setpoint.kit.clock import rfc3339
 from setpoint.registry import formats
 from setpoint.registry.service import needs
@@ -44,17 +44,27 @@ class IPAllocator:
         if needs.is_headless(spec) or before:
             return
         asked = spec.get("clusterIP", "")
+        if holding.dry_run:
+            self._imagine(holding, spec, asked)
+            return
         networks = await self._networks()
         if asked:
             problem = _out_of_range(asked, networks)
             if not problem and not await self._hold_address(holding, asked):
                 problem = TAKEN
             if problem:
-                why = f"failed to allocate IP {asked}: {problem}"
-                raise holding.refused(invalid("spec.clusterIPs", spec.get("clusterIPs") or [asked], why))
+                raise _refused(holding, spec, problem)
             return
         address = await self._next_address(holding, networks)
         spec["clusterIP"], spec["clusterIPs"] = address, [address]
+
+    def _imagine(self, holding: Holding, spec: Object, asked: str) -> None:
+        """A dry run shows the address of the network, and does not ask whether another Service has the one chosen."""
+        if not asked:
+            spec["clusterIP"] = str(self._network.network_address)
+            spec["clusterIPs"] = [spec["clusterIP"]]
+        elif problem := _no_host(asked, self._network):
+            raise _refused(holding, spec, problem)
 
     async def _networks(self) -> list[_Network]:
         """The ranges to allocate from: the server's own, unless it goes, and those of other ServiceCIDRs that are ready."""
@@ -114,9 +124,20 @@ def _out_of_range(address: str, networks: list[_Network]) -> str:
     network = next((each for each in networks if parsed is not None and parsed in each), None)
     if network is None:
         return "the provided network does not match the current range"
-    if parsed in {network.network_address, network.broadcast_address}:
-        return "the provided IP is not in the valid range"
-    return ""
+    return _no_host(address, network)
+
+
+def _no_host(address: str, network: _Network) -> str:
+    parsed = formats.parse_ip(address)
+    if parsed in network and parsed not in {network.network_address, network.broadcast_address}:
+        return ""
+    return f"the provided IP ({parsed}) is not in the valid range. The range of valid IPs is {network}"
+
+
+def _refused(holding: Holding, spec: Mapping[str, Any], problem: str) -> StatusError:
+    asked = spec["clusterIP"]
+    why = f"failed to allocate IP {asked}: {problem}"
+    return holding.refused(invalid("spec.clusterIPs", spec.get("clusterIPs") or [asked], why))
 
 
 def _is_ready(cidr: Mapping[str, Any]) -> bool:

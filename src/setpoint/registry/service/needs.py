@@ -13,6 +13,11 @@ NONE = "None"
 
 
 def cluster_ip(spec: Spec) -> bool:
+    """Whether it has an address, or `None` for one; so has a type that nobody knows, until it is refused."""
+    return spec.get("type") != "ExternalName"
+
+
+def internal_traffic_policy(spec: Spec) -> bool:
     return spec.get("type") in {"ClusterIP", "NodePort", "LoadBalancer"}
 
 

@@ -15,6 +15,8 @@ from setpoint.registry.strategy import Object
 
 PORTS = "servicenodeports"
 TAKEN = "provided port is already allocated"
+#: no node port that a cluster gives by default
+_BEFORE_IMAGINED = 32768
 
 
 class PortAllocator:
@@ -73,13 +75,15 @@ class PortAllocator:
             raise holding.refused(invalid(path, number, problem))
 
     async def _problem_with(self, holding: Holding, number: int) -> str:
-        """Takes a port of the user's choice; why it cannot be had, empty if it could."""
+        """Takes a port of the user's choice; why it cannot be had, empty if it could. A dry run does not look at the range."""
         low, high = self._ports
-        if not low <= number <= high:
+        if not holding.dry_run and not low <= number <= high:
             return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
         return "" if await self._hold_port(holding, number) else TAKEN
 
     async def _next_port(self, holding: Holding) -> int:
+        if holding.dry_run:
+            return _imagined_port(holding)
         low, high = self._ports
         reserved = min(max(16, (high - low + 1) // 32), 128)
         for bounds in ((low + reserved, high), (low, low + reserved - 1)):
@@ -102,6 +106,13 @@ class PortAllocator:
             spec["healthCheckNodePort"] = await self._next_port(holding)
         elif not before and (problem := await self._problem_with(holding, asked)):
             raise internal_error(f"failed to allocate requested HealthCheck NodePort {asked}: {problem}")
+
+
+def _imagined_port(holding: Holding) -> int:
+    """A dry run looks for no free port: it shows the one after those that the request has."""
+    number = max((int(key.rpartition("/")[2]) for key in holding.taken), default=_BEFORE_IMAGINED) + 1
+    holding.taken.append(key_of(number))
+    return number
 
 
 def of_spec(spec: Mapping[str, Any]) -> set[int]:

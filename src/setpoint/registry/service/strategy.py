@@ -19,7 +19,7 @@ from setpoint.registry.service.validation import (
     validate_service,
     validate_status,
 )
-from setpoint.registry.service.warnings import service_warnings
+from setpoint.registry.service.warnings import service_warnings, status_warnings
 from setpoint.registry.spec_status import StatusStrategy, keep_field
 from setpoint.registry.strategy import Context, Object, Strategy
 
@@ -43,7 +43,7 @@ class ServiceStrategy(Strategy):
             port["targetPort"] = port.get("targetPort") or port.get("port", 0)
         if needs.externally_accessible(spec):
             spec["externalTrafficPolicy"] = spec.get("externalTrafficPolicy") or "Cluster"
-        if needs.cluster_ip(spec):
+        if needs.internal_traffic_policy(spec):
             spec.setdefault("internalTrafficPolicy", "Cluster")
         if spec["type"] == "LoadBalancer":
             spec.setdefault("allocateLoadBalancerNodePorts", True)
@@ -64,7 +64,7 @@ class ServiceStrategy(Strategy):
         keep_allocated(spec, before)
         normalise(spec, before)
         keep_field(obj, old, "status")
-        drop_dependent(spec, before)
+        drop_dependent(obj, before)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj["spec"], old.get("spec") or {}
@@ -100,6 +100,11 @@ def _default_affinity(spec: Object) -> None:
             spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
 
 
-def service_status() -> StatusStrategy:
+class ServiceStatusStrategy(StatusStrategy):
     """The `status` endpoint."""
-    return StatusStrategy(ServiceStrategy(), validate_status=lambda obj, _: validate_status(obj))
+
+    def __init__(self) -> None:
+        super().__init__(ServiceStrategy(), validate_status=lambda obj, _: validate_status(obj))
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return status_warnings(obj.get("status") or {})

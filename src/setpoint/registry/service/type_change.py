@@ -14,14 +14,18 @@ from setpoint.registry.strategy import Object
 Spec = Mapping[str, Any]
 
 
-def drop_dependent(spec: Object, old: Spec) -> None:
+def drop_dependent(service: Object, old: Spec) -> None:
+    """`old` is the spec that there was. What a load balancer reported goes with it."""
+    spec = service["spec"]
+    if not _is_load_balancer(spec) and (status := service.get("status") or {}).get("loadBalancer"):
+        service["status"] = {**status, "loadBalancer": {}}
     if needs.cluster_ip(old) and not needs.cluster_ip(spec):
         if _same(spec, old, "clusterIP", "clusterIPs"):
             _drop(spec, "clusterIP", "clusterIPs")
         for field in ("ipFamilies", "ipFamilyPolicy"):
             if _same(spec, old, field):
                 _drop(spec, field)
-    if needs.may_have_node_ports(old) and not needs.may_have_node_ports(spec) and _node_ports(spec) == _node_ports(old):
+    if needs.may_have_node_ports(old) and not needs.may_have_node_ports(spec) and _node_ports(spec) <= _node_ports(old):
         for port in spec.get("ports") or ():
             port.pop("nodePort", None)
     rules = (
@@ -29,7 +33,7 @@ def drop_dependent(spec: Object, old: Spec) -> None:
         (_is_load_balancer, "allocateLoadBalancerNodePorts"),
         (_is_load_balancer, "loadBalancerClass"),
         (needs.externally_accessible, "externalTrafficPolicy"),
-        (needs.cluster_ip, "internalTrafficPolicy"),
+        (needs.internal_traffic_policy, "internalTrafficPolicy"),
     )
     for applies, field in rules:
         if applies(old) and not applies(spec) and _same(spec, old, field):
@@ -49,5 +53,5 @@ def _drop(spec: Object, *fields: str) -> None:
         spec.pop(field, None)
 
 
-def _node_ports(spec: Spec) -> list[int]:
-    return [port.get("nodePort", 0) for port in spec.get("ports") or ()]
+def _node_ports(spec: Spec) -> set[int]:
+    return {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}

@@ -191,7 +191,7 @@ def _traffic(spec: Spec) -> Errors:
     elif external not in _TRAFFIC:
         errors.append(not_supported("spec.externalTrafficPolicy", external, _TRAFFIC))
     errors += _health_check(spec)
-    if internal is None and needs.cluster_ip(spec):
+    if internal is None and needs.internal_traffic_policy(spec):
         errors.append(required("spec.internalTrafficPolicy"))
     elif internal is not None and internal not in _TRAFFIC:
         errors.append(not_supported("spec.internalTrafficPolicy", internal, _TRAFFIC))

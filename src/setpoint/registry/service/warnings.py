@@ -57,3 +57,10 @@ def _by_type(spec: Spec) -> list[str]:
     if spec.get("trafficDistribution") == "PreferClose":
         out.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
     return out
+
+
+def status_warnings(status: Mapping[str, Any]) -> list[str]:
+    """About what a load balancer reports; the path ends at the entry, as in Kubernetes."""
+    ingress = (status.get("loadBalancer") or {}).get("ingress") or ()
+    path = "status.loadBalancer.ingress"
+    return [warning for i, entry in enumerate(ingress) for warning in ip_warnings(f"{path}[{i}]", entry.get("ip") or "")]

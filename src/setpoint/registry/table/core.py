@@ -20,7 +20,7 @@ from setpoint.registry.persistent_volume_claim.strategy import (
 )
 from setpoint.registry.pod.strategy import PodEphemeralContainersStrategy, PodResizeStrategy, PodStatusStrategy, PodStrategy
 from setpoint.registry.resource import ServedResource, Subresource
-from setpoint.registry.service.strategy import ServiceStrategy, service_status
+from setpoint.registry.service.strategy import ServiceStatusStrategy, ServiceStrategy
 from setpoint.registry.strategy import Strategy
 from setpoint.registry.table.rows import CHANGE_VERBS, PROXY_VERBS, definitions, scale, status
 
@@ -249,7 +249,7 @@ RESOURCES: tuple[ServedResource, ...] = (
         categories=("all",),
         subresources=(
             Subresource("proxy", PROXY_VERBS, "ServiceProxyOptions"),
-            status("Service", service_status()),
+            status("Service", ServiceStatusStrategy()),
         ),
     ),
 )
