@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from setpoint.registry.certificates import der
@@ -20,6 +21,12 @@ _HEADER = re.compile(rb"^[^\n:]+:[^\n]*$", re.MULTILINE)
 
 class Unreadable(ValueError):
     """Why a request makes no sense, as Go says it."""
+
+
+def blocks(text: bytes) -> Iterator[tuple[str, bytes]]:
+    """Type and body, still as text, of each block."""
+    for match in _BLOCK.finditer(text):
+        yield match.group(1).decode(errors="replace"), match.group(2)
 
 
 def request_complaints(encoded: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Secrets.
 
-Source: `pkg/apis/core/validation/validation.go` (ValidateSecret), `pkg/apis/core/v1/conversion.go` (stringData).
+Source: `pkg/apis/core/validation/validation.go` (ValidateSecret), `pkg/apis/core/v1/conversion.go` (stringData),
+`pkg/registry/core/secret/strategy.go` (warnings).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from setpoint.registry.fields import Errors, complain, immutable
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"
+_TLS = "kubernetes.io/tls"
+_PAIR = ("tls.crt", "tls.key")
 _DOCKER_FILES = {
     "kubernetes.io/dockercfg": ".dockercfg",
     "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
@@ -52,8 +55,23 @@ class SecretStrategy(Strategy):
         errors = immutable("type", obj.get("type", ""), old.get("type", ""))
         return errors + frozen(obj, old, ("data",)) + self.validate(context, obj)
 
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return _warnings(obj) if obj.get("type") == _TLS else []
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return self.warnings_on_create(context, obj)
+
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"type": obj.get("type", "")}
+
+
+def _warnings(secret: Object) -> list[str]:
+    """A certificate and a key that cannot be used together are kept, but not in silence."""
+    from setpoint.registry.certificates import key_pair
+
+    certificate, key = (base64.b64decode((secret.get("data") or {}).get(name) or "") for name in _PAIR)
+    problem = key_pair.complaint(certificate, key)
+    return [problem] if problem else []
 
 
 def _by_type(obj: Object, data: Mapping[str, Any]) -> Errors:
@@ -68,8 +86,8 @@ def _by_type(obj: Object, data: Mapping[str, Any]) -> Errors:
         return [required("data[username]"), required("data[password]")]
     if kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
         return [required("data[ssh-privatekey]")]
-    if kind == "kubernetes.io/tls":
-        return [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
+    if kind == _TLS:
+        return [required(f"data[{key}]") for key in _PAIR if key not in data]
     return []
 
 
