@@ -10,6 +10,7 @@ from tests.apiserver.conftest import Api
 from tests.registry.builders import Json, complaints, context, created
 
 from setpoint.registry.core.config_map import ConfigMapStrategy
+from setpoint.registry.core.endpoints import EndpointsStrategy
 from setpoint.registry.core.namespace import NamespaceFinalizeStrategy, NamespaceStrategy
 from setpoint.registry.core.node import NodeStrategy
 from setpoint.registry.core.secret import SecretStrategy
@@ -129,3 +130,14 @@ async def test_an_event_is_seen_in_both_groups(api: Api) -> None:
     assert (other["deprecatedCount"], other["deprecatedSource"]) == (2, {"component": "me"})
     back = convert_event(other, "v1")
     assert (back["involvedObject"]["name"], back["message"], back["count"]) == ("p", "hello", 2)
+
+
+def test_addresses_of_endpoints_are_warned_about() -> None:
+    addresses = [{"ip": "10.0.0.1"}, {"ip": "2001:DB8::1"}]
+    obj: Json = {"metadata": {"name": "e"}, "subsets": [{"addresses": addresses}, {"notReadyAddresses": addresses[1:]}]}
+    wanted = [
+        f'subsets[{path}].ip: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")'
+        for path in ("0].addresses[1", "1].notReadyAddresses[0")
+    ]
+    assert EndpointsStrategy().warnings_on_create(context(), obj) == wanted
+    assert EndpointsStrategy().warnings_on_update(context(), obj, obj) == wanted

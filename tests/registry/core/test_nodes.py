@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.registry.builders import Json, complaints
+from tests.registry.builders import Json, complaints, context
 
-from setpoint.registry.core.node import NodeStrategy
+from setpoint.registry.core.node import NodeStatusStrategy, NodeStrategy
 
 
 def node(annotations: dict[str, str] | None = None, **spec: object) -> Json:
@@ -14,7 +14,8 @@ def node(annotations: dict[str, str] | None = None, **spec: object) -> Json:
 
 def test_ranges_are_one_of_each_family() -> None:
     pair = ["10.0.0.0/24", "10.0.0.0/24"]
-    (text,) = complaints(NodeStrategy(), node(podCIDRs=pair))
+    text, repeated = complaints(NodeStrategy(), node(podCIDRs=pair))
+    assert repeated == 'spec.podCIDRs[1]: Duplicate value: "10.0.0.0/24"'
     assert text.endswith('["10.0.0.0/24","10.0.0.0/24"]: may specify no more than one CIDR for each IP family')
     _, broken, family = complaints(NodeStrategy(), node(podCIDRs=["x", "fd00::/64"]))
     assert broken.startswith("spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with error:")
@@ -39,3 +40,10 @@ def test_old_annotations(name: str, value: str, wanted: list[str]) -> None:
     found = complaints(NodeStrategy(), node({f"scheduler.alpha.kubernetes.io/{name}": value}))
     assert len(found) == len(wanted)
     assert all(text.startswith(start) for text, start in zip(found, wanted, strict=True))
+
+
+def test_configuration_from_config_maps_is_gone_from_status_too() -> None:
+    old = node()
+    new = {**old, "status": {"config": {"error": "a"}, "volumesInUse": ["v"]}}
+    NodeStatusStrategy().prepare_for_update(context(), new, old)
+    assert new["status"] == {"volumesInUse": ["v"]}

@@ -80,9 +80,8 @@ def issued() -> tuple[str, str]:
     """A certificate and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a")])
-    builder = x509.CertificateBuilder(
-        name, name, key.public_key(), 1, datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
-    )
+    since, until = (datetime(year, 1, 1, tzinfo=UTC) for year in (2026, 2027))
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, since, until)
     certificate = builder.sign(key, hashes.SHA256())
     form = (serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
     return certificate.public_bytes(serialization.Encoding.PEM).decode(), key.private_bytes(*form).decode()
@@ -103,16 +102,16 @@ def test_a_pair_that_fits_is_not_warned_about(issued: tuple[str, str]) -> None:
             block("EC PRIVATE KEY"),
             "b",
             (
-                "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been"
-                " switched"
+                "tls: failed to find certificate PEM data in certificate input, but did find a private key; "
+                "PEM inputs may have been switched"
             ),
         ),
         (
             block("A") + block("B"),
             "b",
             (
-                'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types:'
-                " [A B]"
+                'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following '
+                "types: [A B]"
             ),
         ),
         (block("CERTIFICATE"), "b", "tls: failed to find any PEM data in key input"),

@@ -122,6 +122,36 @@ def test_changes_of_claims() -> None:
     assert complaints(CLAIMS, new, old) == [why]
 
 
+@pytest.mark.parametrize("field", ["dataSource", "dataSourceRef"])
+def test_a_claim_is_replaced_by_what_it_was_made_of(field: str) -> None:
+    given = claim(**{field: {"kind": "PersistentVolumeClaim", "name": "a"}})
+    old = created(CLAIMS, deepcopy(given))
+    assert complaints(CLAIMS, given, old) == []
+    assert given["spec"] == old["spec"]
+
+
+def test_the_group_of_a_source_is_not_asked_about_again() -> None:
+    old = created(CLAIMS, claim(dataSourceRef={"kind": "Other", "apiGroup": "example.com", "name": "a"}))
+    new = deepcopy(old)
+    new["spec"]["dataSource"]["apiGroup"] = new["spec"]["dataSourceRef"]["apiGroup"] = "Bad_"
+    (text,) = complaints(CLAIMS, new, old)
+    assert text.startswith("spec: Forbidden: spec is immutable after creation")
+
+
+def test_no_class_of_attributes_may_stay_empty() -> None:
+    old = created(CLAIMS, claim(volumeAttributesClassName=""))
+    assert complaints(CLAIMS, deepcopy(old), old) == []
+
+
+def test_a_bound_claim_without_requests_has_changed() -> None:
+    old = created(CLAIMS, claim())
+    old["status"] = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
+    new = deepcopy(old)
+    del new["spec"]["resources"]
+    fields = [text.partition(": ")[0] for text in complaints(CLAIMS, new, old)]
+    assert fields == ["spec.resources[storage]", "spec.resources[storage]", "spec", "spec.resources.requests.storage"]
+
+
 def test_status_of_claims() -> None:
     old = created(CLAIMS, claim())
     new = deepcopy(old)

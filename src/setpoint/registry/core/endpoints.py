@@ -11,9 +11,12 @@ from typing import Any, ClassVar
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, required
 from setpoint.registry import formats
+from setpoint.registry.address_warnings import ip_warnings
 from setpoint.registry.fields import Errors, complain, dns_label, dns_subdomain, qualified_name
 from setpoint.registry.pod.validation.ports import validate_protocol
 from setpoint.registry.strategy import Context, Object, Strategy
+
+_ADDRESSES = ("addresses", "notReadyAddresses")
 
 
 class EndpointsStrategy(Strategy):
@@ -33,12 +36,24 @@ class EndpointsStrategy(Strategy):
             errors += _subset(f"subsets[{i}]", subset)
         return errors
 
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return [
+            warning
+            for i, subset in enumerate(obj.get("subsets") or ())
+            for field in _ADDRESSES
+            for j, address in enumerate(subset.get(field) or ())
+            for warning in ip_warnings(f"subsets[{i}].{field}[{j}].ip", address.get("ip", ""))
+        ]
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return self.warnings_on_create(context, obj)
+
 
 def _subset(path: str, subset: Mapping[str, Any]) -> Errors:
     errors: Errors = []
     if not subset.get("addresses") and not subset.get("notReadyAddresses"):
         errors.append(required(path, "must specify `addresses` or `notReadyAddresses`"))
-    for field in ("addresses", "notReadyAddresses"):
+    for field in _ADDRESSES:
         for i, address in enumerate(subset.get(field) or ()):
             errors += _address(f"{path}.{field}[{i}]", address)
     ports = subset.get("ports") or ()

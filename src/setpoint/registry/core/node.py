@@ -194,7 +194,7 @@ def _ranges(path: str, ranges: list[str]) -> Errors:
     families = {network.version for network in networks if network is not None}
     if None in networks or len(families) != 2 or len(ranges) > 2:
         errors.append(invalid(path, ranges, "may specify no more than one CIDR for each IP family"))
-    return errors
+    return errors + [duplicate(f"{path}[{i}]", value) for i, value in enumerate(ranges) if value in ranges[:i]]
 
 
 def validate_node_update(node: Object, old: Object) -> Errors:
@@ -230,3 +230,8 @@ class NodeStatusStrategy(StatusStrategy):
 
     def __init__(self) -> None:
         super().__init__(NodeStrategy(), validate_status=validate_node_update)
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_for_update(context, obj, old)
+        if not (old.get("status") or {}).get("config"):
+            (obj.get("status") or {}).pop("config", None)

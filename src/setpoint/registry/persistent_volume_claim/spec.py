@@ -45,7 +45,8 @@ def validate_claim_template(path: str, template: Mapping[str, Any]) -> Errors:
     return errors + validate_claim_spec(f"{path}.spec", template.get("spec") or {})
 
 
-def validate_claim_spec(path: str, spec: Mapping[str, Any]) -> Errors:
+def validate_claim_spec(path: str, spec: Mapping[str, Any], *, any_group: bool = False) -> Errors:
+    """`any_group`: what a source's group may be called is not asked again of a claim that had one."""
     modes = spec.get("accessModes") or ()
     errors: Errors = [] if modes else [required(f"{path}.accessModes", "at least 1 access mode is required")]
     errors += label_selector(f"{path}.selector", spec.get("selector"))
@@ -57,7 +58,7 @@ def validate_claim_spec(path: str, spec: Mapping[str, Any]) -> Errors:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in _VOLUME_MODES:
         errors.append(not_supported(f"{path}.volumeMode", mode, _VOLUME_MODES))
-    errors += _data_source(path, spec)
+    errors += _data_source(path, spec, any_group=any_group)
     return errors + _class_name(f"{path}.volumeAttributesClassName", spec.get("volumeAttributesClassName"))
 
 
@@ -73,7 +74,7 @@ def _storage(path: str, spec: Mapping[str, Any]) -> Errors:
     return [] if storage.nanos > 0 else [invalid(path, str(storage), formats.POSITIVE)]
 
 
-def _data_source(path: str, spec: Mapping[str, Any]) -> Errors:
+def _data_source(path: str, spec: Mapping[str, Any], *, any_group: bool) -> Errors:
     errors: Errors = []
     for field in ("dataSource", "dataSourceRef"):
         source = spec.get(field)
@@ -86,7 +87,7 @@ def _data_source(path: str, spec: Mapping[str, Any]) -> Errors:
         if not group and source.get("kind") != "PersistentVolumeClaim":
             why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
             errors.append(invalid(f"{path}.{field}", source.get("kind", ""), why))
-        if group:
+        if group and not any_group:
             errors += complain(f"{path}.{field}.apiGroup", group, names.dns_subdomain(group))
         namespace = source.get("namespace")
         if namespace:

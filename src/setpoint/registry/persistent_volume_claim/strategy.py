@@ -51,6 +51,7 @@ class PersistentVolumeClaimStrategy(SpecStatusStrategy):
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_for_update(context, obj, old)
         _drop_sources(obj.setdefault("spec", {}), old.get("spec") or {})
+        _mirror_sources(obj["spec"])
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return _warnings(obj)
@@ -63,7 +64,9 @@ class PersistentVolumeClaimStrategy(SpecStatusStrategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         # Kubernetes checks the whole claim twice here, and says so: causes repeat
-        whole = self.validate(context, obj)
+        before = old.get("spec") or {}
+        sourced = any((before.get(field) or {}).get("apiGroup") is not None for field in ("dataSource", "dataSourceRef"))
+        whole = validate_claim_spec("spec", obj.get("spec") or {}, any_group=sourced)
         return whole + whole + _change_errors(obj, old)
 
 
@@ -114,12 +117,12 @@ def _change_errors(obj: Object, old: Object) -> Errors:
         and former in {None, new["storageClassName"]}
     ):
         munged["storageClassName"] = None
-    if status.get("phase") == "Bound":
-        resources = new.get("resources") or {}
+    resources = new.get("resources") or {}
+    if status.get("phase") == "Bound" and resources.get("requests") is not None:
         storage = {"storage": str(_storage((before.get("resources") or {}).get("requests")))}
-        munged["resources"] = {**resources, "requests": {**(resources.get("requests") or {}), **storage}}
-        if new.get("volumeAttributesClassName") is not None:
-            munged["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+        munged["resources"] = {**resources, "requests": {**resources["requests"], **storage}}
+    if status.get("phase") == "Bound" and new.get("volumeAttributesClassName") is not None:
+        munged["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
     one, other = (go_form.of(_printable(spec), "PersistentVolumeClaimSpec") for spec in (compared, munged))
     if not go_form.equal(one, other):
         why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
@@ -140,7 +143,7 @@ def _class_annotation(obj: Object, old: Object) -> Errors:
 
 
 def _attributes(new: str | None, old: str | None) -> Errors:
-    if old is None or new:
+    if old is None or new or new == old:
         return []
     what = "nil" if new is None else "an empty string"
     return [forbidden("spec.volumeAttributesClassName", f"update from non-nil value to {what} is forbidden")]
