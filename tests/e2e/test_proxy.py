@@ -45,8 +45,8 @@ def web(kubectl: Kubectl) -> Iterator[str]:
     kubectl("create", "namespace", namespace)
     kubectl("apply", "-n", namespace, "-f", "-", stdin=WEB)
     kubectl("wait", "-n", namespace, "pod/web", "--for=condition=Ready", "--timeout=60s", seconds=90)
-    condition = "--for=jsonpath={.endpoints[0].conditions.ready}=true"
-    kubectl("wait", "-n", namespace, "endpointslice", "-l", "kubernetes.io/service-name=web", condition, "--timeout=30s")
+    condition = "--for=jsonpath={.subsets[0].addresses[0].targetRef.name}=web"
+    kubectl("wait", "-n", namespace, "endpoints/web", condition, "--timeout=30s")
     yield f"/api/v1/namespaces/{namespace}"
     kubectl("delete", "namespace", namespace, "--wait=false")
 

@@ -75,12 +75,11 @@ class Door:
         meta = {"name": name, "namespace": "default"}
         await self.put(f"services/default/{name}", {"metadata": meta, "spec": {"ports": [port, {"name": "x", "port": 90}]}})
         target = {"kind": "Pod", "namespace": "default", "name": pod}
-        piece = {
-            "metadata": {**meta, "labels": {"kubernetes.io/service-name": name}},
-            "endpoints": [{"addresses": [address], "conditions": {"ready": ready}, "targetRef": target}],
+        subset = {
+            "addresses" if ready else "notReadyAddresses": [{"ip": address, "targetRef": target}],
             "ports": [{"name": "http", "port": self.web.port}],
         }
-        await self.put(f"endpointslices.discovery.k8s.io/default/{name}", piece)
+        await self.put(f"endpoints/default/{name}", {"metadata": meta, "subsets": [subset]})
 
     async def ask(self, path: str, method: str = "GET", **more: Any) -> tuple[int, str, Mapping[str, str]]:
         """Status, body and headers of an answer, redirects not followed."""

@@ -46,9 +46,15 @@ async def test_services_that_cannot_be_reached(door: Door) -> None:
     await door.service("tired", ready=False)
     await door.service("liar", address="127.64.0.1")  # not the pod's
     await door.service("stranger", pod="none")
+    for name in ("alone", "empty"):
+        meta = {"name": name, "namespace": "default"}
+        await door.put(f"services/default/{name}", {"metadata": meta, "spec": {"ports": [{"name": "http", "port": 80}]}})
+    await door.put("endpoints/default/empty", {"metadata": {"name": "empty", "namespace": "default"}})
     for name, expected in (
         ("none", (404, "NotFound", 'endpoints "none" not found')),
         ("none:80", (404, "NotFound", 'services "none" not found')),
+        ("alone:http", (404, "NotFound", 'endpoints "alone" not found')),
+        ("empty:http", (503, "ServiceUnavailable", 'no endpoints available for service "empty"')),
         ("web:81", (503, "ServiceUnavailable", 'no service port 81 found for service "web"')),
         ("web:90", (503, "ServiceUnavailable", 'no endpoints available for service "web:90"')),
         ("web", (503, "ServiceUnavailable", 'no endpoints available for service "web"')),

@@ -7,7 +7,7 @@ apimachinery `util/net/port_split.go`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -19,7 +19,6 @@ from setpoint.apiserver.kubelet_proxy.options import node_address
 from setpoint.storage.protocol import NotFound, Store
 
 Object = Mapping[str, Any]
-_SLICES, _SERVICE_NAME = "endpointslices.discovery.k8s.io", "kubernetes.io/service-name"
 _SCHEMES = ("", "http", "https")
 
 
@@ -90,35 +89,36 @@ class Destinations:
 
     async def _service(self, namespace: str, asked: str) -> Destination:
         scheme, name, port = split(asked, "service")
-        service = await self._get("services", namespace, name)
-        if service is None:
-            raise not_found("", "services" if _is_number(port) else "endpoints", name)
         if _is_number(port):
+            service = await self._get("services", namespace, name)
+            if service is None:
+                raise not_found("", "services", name)
             port = _name_of_port(service, int(port), name)
-        found = [place async for place in self._endpoints(namespace, name, port)]
+        endpoints = await self._get("endpoints", namespace, name)
+        if endpoints is None:
+            raise not_found("", "endpoints", name)
+        if not endpoints.get("subsets"):
+            raise _unavailable(f'no endpoints available for service "{name}"')
+        found = [place async for place in self._places(namespace, endpoints["subsets"], port)]
         if not found:
             raise _unavailable(f'no endpoints available for service "{asked}"')
         address, number = found[next(self._turn) % len(found)]
         return Destination(scheme, address, number)
 
-    async def _endpoints(self, namespace: str, name: str, port: str) -> Any:
-        """Addresses and ports of a service's ready pods: endpoints that are none are not reached, whatever is written there."""
-        page = await self._store.list(f"{_SLICES}/{namespace}/")
-        for record in page.records:
-            each = orjson.loads(record.value)
-            if (each["metadata"].get("labels") or {}).get(_SERVICE_NAME) != name:
-                continue
-            number = next((one["port"] for one in each.get("ports") or () if _is_port(one, port)), None)
-            for endpoint in (each.get("endpoints") or ()) if number else ():
-                if await self._is_pod(namespace, endpoint):
-                    yield endpoint["addresses"][0], str(number)
+    async def _places(self, namespace: str, subsets: Sequence[Object], port: str) -> AsyncIterator[tuple[str, str]]:
+        """Addresses and ports of a service's ready pods: what is no pod's address is not reached, whatever is written there."""
+        for subset in subsets:
+            number = next((one["port"] for one in subset.get("ports") or () if (one.get("name") or "") == port), None)
+            for address in (subset.get("addresses") or ()) if number else ():
+                if await self._is_pod(namespace, address):
+                    yield address["ip"], str(number)
 
-    async def _is_pod(self, namespace: str, endpoint: Object) -> bool:
-        target = endpoint.get("targetRef") or {}
-        if (endpoint.get("conditions") or {}).get("ready") is False or target.get("namespace") != namespace:
+    async def _is_pod(self, namespace: str, address: Object) -> bool:
+        target = address.get("targetRef") or {}
+        if target.get("namespace") != namespace:
             return False
         pod = await self._get("pods", namespace, str(target.get("name")))
-        return pod is not None and endpoint["addresses"][0] in _addresses(pod)
+        return pod is not None and address["ip"] in _addresses(pod)
 
     # ---- nodes
 
@@ -156,10 +156,6 @@ def _name_of_port(service: Object, number: int, name: str) -> str:
         if port["port"] == number:
             return str(port.get("name") or "")
     raise _unavailable(f'no service port {number} found for service "{name}"')
-
-
-def _is_port(port: Object, name: str) -> bool:
-    return (port.get("name") or "") == name and bool(port.get("port"))
 
 
 def _check(address: str) -> None:
