@@ -40,6 +40,14 @@ def claim(**spec: object) -> Json:
             {"azureFile": {"secretName": "a", "shareName": "b", "secretNamespace": ""}},
             ["spec.azureFile.secretNamespace: Required value"],
         ),
+        (
+            {"iscsi": {"targetPortal": "a", "iqn": "b", "secretRef": {}, "initiatorName": "c"}},
+            [
+                'spec.iscsi.iqn: Invalid value: "b": must be valid format',
+                "spec.iscsi.secretRef.name: Required value",
+                'spec.iscsi.initiatorname: Invalid value: "c": must be valid format',
+            ],
+        ),
         ({"cinder": {"volumeID": "a", "secretRef": {"name": "a"}}}, ["spec.cinder.secretRef.namespace: Required value"]),
         (
             {"hostPath": {"path": "/a"}, "volumeAttributesClassName": ""},

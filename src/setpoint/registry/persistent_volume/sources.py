@@ -41,8 +41,13 @@ def _iscsi(path: str, source: Source) -> Errors:
     for error in remote.iscsi(path, source):
         wrong = error.detail == "must be valid format starting with iqn, eui, or naa"
         errors.append(invalid(error.field, error.value, "must be valid format") if wrong else error)
-    secret = source.get("secretRef")
-    return [*errors, required(f"{path}.secretRef.name")] if secret is not None and not secret.get("name") else errors
+    secret, last = source.get("secretRef"), f"{path}.initiatorname"
+    nameless = [required(f"{path}.secretRef.name")] if secret is not None and not secret.get("name") else []
+    return [
+        *(error for error in errors if error.field != last),
+        *nameless,
+        *(error for error in errors if error.field == last),
+    ]
 
 
 def _with_namespace(check: Callable[[str, Source], Errors]) -> Callable[[str, Source], Errors]:
