@@ -93,6 +93,8 @@ SHAPES: dict[str, str] = {
     "GRPCAction": "Port# Service~",
     "SleepAction": "Seconds#",
     "LocalObjectReference": "Name",
+    "ObjectReference": "Kind Namespace Name UID APIVersion ResourceVersion FieldPath",
+    "EventSource": "Component Host",
     "Affinity": "NodeAffinity*NodeAffinity PodAffinity*PodAffinity PodAntiAffinity*PodAffinity",
     "NodeAffinity": (
         "RequiredDuringSchedulingIgnoredDuringExecution*NodeSelector"

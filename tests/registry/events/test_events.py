@@ -47,3 +47,16 @@ def test_a_series_has_two_events_at_least_and_the_last_one_has_a_time() -> None:
 def test_core_events_have_free_names() -> None:
     assert CORE.validate_name("Pod_x.1", prefix=False) == []
     assert NEW.validate_name("Pod_x.1", prefix=False) != []
+
+
+def test_what_may_not_change_is_shown_as_kubernetes_prints_it() -> None:
+    old = event(related={"kind": "Node", "name": "n"})
+    new = event(involvedObject={"kind": "Pod", "name": "q", "namespace": "default", "uid": "u"}, source={"host": "h"})
+    assert complaints(NEW, new, old) == [
+        (
+            'involvedObject: Invalid value: {"Kind":"Pod","Namespace":"default","Name":"q","UID":"u","APIVersion":"",'
+            '"ResourceVersion":"","FieldPath":""}: field is immutable'
+        ),
+        'source: Invalid value: {"Component":"","Host":"h"}: field is immutable',
+        "related: Invalid value: null: field is immutable",
+    ]

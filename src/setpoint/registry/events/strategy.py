@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from setpoint.api.machinery import names
 from setpoint.api.machinery.status import FieldError, invalid, required
+from setpoint.registry import go_form
 from setpoint.registry.fields import Errors, immutable, qualified_name
 from setpoint.registry.strategy import Context, Object, Strategy
 
@@ -110,9 +111,13 @@ class NewEventStrategy(EventStrategy):
         if obj.get("series") != old.get("series"):
             errors += _series(obj)
         for field, empty in _FIXED:
-            shown = "reportingController" if field == "reportingComponent" else field
-            errors += immutable(shown, obj.get(field) or empty, old.get(field) or empty)
+            path = "reportingController" if field == "reportingComponent" else field
+            errors += immutable(path, _shown(field, obj.get(field) or empty), _shown(field, old.get(field) or empty))
         return errors
+
+
+def _shown(field: str, value: Any) -> Any:
+    return go_form.of(value, _SHAPES[field]) if field in _SHAPES and value is not None else value
 
 
 def _series(obj: Mapping[str, Any]) -> Errors:
@@ -124,6 +129,7 @@ def _series(obj: Mapping[str, Any]) -> Errors:
     return errors if series.get("lastObservedTime") else [*errors, required("series.lastObservedTime")]
 
 
+_SHAPES = {"involvedObject": "ObjectReference", "related": "ObjectReference", "source": "EventSource"}
 # in Kubernetes' order, one of them twice; with what counts as nothing
 _FIXED: tuple[tuple[str, Any], ...] = (
     ("involvedObject", {}),
