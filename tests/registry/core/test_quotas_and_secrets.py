@@ -141,5 +141,6 @@ def test_pairs_that_do_not_fit(issued: tuple[str, str]) -> None:
     other = ec.generate_private_key(ec.SECP256R1()).private_bytes(*form).decode()
     of_another_kind = ed25519.Ed25519PrivateKey.generate().private_bytes(*form).decode()
     assert pair(certificate, block("PRIVATE KEY")) == ["tls: failed to parse private key"]
+    assert pair(certificate, block("EC PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\n\nAAAA")) == ["tls: failed to parse private key"]
     assert pair(certificate, other) == ["tls: private key does not match public key"]
     assert pair(certificate, of_another_kind) == ["tls: private key type does not match public key type"]

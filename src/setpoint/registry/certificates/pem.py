@@ -24,9 +24,9 @@ class Unreadable(ValueError):
 
 
 def blocks(text: bytes) -> Iterator[tuple[str, bytes]]:
-    """Type and body, still as text, of each block."""
+    """Type and base64 text of each block, without its headers."""
     for match in _BLOCK.finditer(text):
-        yield match.group(1).decode(errors="replace"), match.group(2)
+        yield match.group(1).decode(errors="replace"), _HEADER.sub(b"", match.group(2))
 
 
 def request_complaints(encoded: str) -> list[str]:
