@@ -79,6 +79,8 @@ class Strategy:
     reset_fields: tuple[tuple[str, ...], ...] = ()
     #: `validate_update` of Kubernetes' kind checks the whole new object, metadata too, once more (causes repeat accordingly)
     validates_whole_on_update: ClassVar[bool] = False
+    #: … and does it twice
+    validates_whole_twice_on_update: ClassVar[bool] = False
     #: `validate_update` of Kubernetes' kind looks at what changed in the metadata, once more
     compares_metadata_on_update: ClassVar[bool] = True
     #: updates through this endpoint leave what is in stored form in it, and change nothing inside of what they share with the

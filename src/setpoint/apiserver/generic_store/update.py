@@ -186,22 +186,20 @@ def parse_version(text: str) -> int:
 
 
 def _validate(store: GenericStore, strategy: Strategy, context: Context, obj: Object, old: Object) -> list[FieldError]:
-    """Kubernetes checks metadata up to four times; causes repeat accordingly, messages do not."""
+    """Kubernetes checks metadata up to five times; causes repeat accordingly, messages do not."""
     meta, old_meta = obj["metadata"], old["metadata"]
     resource = store.resource
     shared = metadata.validate_shared(meta)
     general = metadata.validate(meta, namespaced=resource.namespaced, name_rule=_any_segment, shared=shared)
     change = metadata.validate_change(meta, old_meta, shared)
     errors = general + change
+    words = metadata.validate_finalizer_words(meta) if store.checks_finalizer_words else []
     if strategy.compares_metadata_on_update:
-        errors += change
-    if store.checks_finalizer_words:
-        words = metadata.validate_finalizer_words(meta)
-        errors += words
-        if strategy.validates_whole_on_update:
-            rule = strategy.validate_name
-            errors += metadata.validate(meta, namespaced=resource.namespaced, name_rule=rule, shared=shared)
-            errors += words
+        errors += change + words
+    if store.checks_finalizer_words and strategy.validates_whole_on_update:
+        rule = strategy.validate_name
+        whole = metadata.validate(meta, namespaced=resource.namespaced, name_rule=rule, shared=shared) + words
+        errors += whole + whole if strategy.validates_whole_twice_on_update else whole
     return errors + strategy.validate_update(context, obj, old)
 
 

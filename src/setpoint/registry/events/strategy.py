@@ -24,6 +24,7 @@ class EventStrategy(Strategy):
     """Core events: nearly anything goes."""
 
     allow_create_on_update: ClassVar[bool] = True
+    compares_metadata_on_update: ClassVar[bool] = False
     default_propagation: ClassVar[str] = "Unsupported"
     selectable_fields: ClassVar[frozenset[str]] = frozenset(
         {*(f"involvedObject.{name}" for name in _REFERENCE), "reason", "reportingComponent", "source", "type"}
@@ -84,6 +85,7 @@ def _reported(obj: Mapping[str, Any], controller_field: str) -> Errors:
 class NewEventStrategy(EventStrategy):
     """Events of events.k8s.io: complete, and fixed but for their series."""
 
+    compares_metadata_on_update: ClassVar[bool] = True
     reporting_controller: ClassVar[str] = "reportingController"
     selectable_fields: ClassVar[frozenset[str]] = frozenset(
         {*(f"regarding.{name}" for name in _REFERENCE), "reason", "reportingController", "type"}

@@ -70,6 +70,8 @@ class PersistentVolumeStrategy(SpecStatusStrategy):
 
     delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
+    validates_whole_twice_on_update: ClassVar[bool] = True
+    compares_metadata_on_update: ClassVar[bool] = False
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

@@ -37,6 +37,7 @@ class PersistentVolumeClaimStrategy(SpecStatusStrategy):
 
     delete_returns_object: ClassVar[bool] = True
     validates_whole_on_update: ClassVar[bool] = True
+    validates_whole_twice_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         default_claim_spec(obj.setdefault("spec", {}))

@@ -30,6 +30,7 @@ class ServiceStrategy(Strategy):
     """The main endpoint. Addresses and ports are allocated after validation (`allocation`)."""
 
     allow_create_on_update: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
     delete_returns_object: ClassVar[bool] = True
     reset_fields = (("status",),)
     selectable_fields: ClassVar[frozenset[str]] = frozenset({"spec.clusterIP", "spec.type"})
