@@ -141,3 +141,19 @@ def test_addresses_of_endpoints_are_warned_about() -> None:
     ]
     assert EndpointsStrategy().warnings_on_create(context(), obj) == wanted
     assert EndpointsStrategy().warnings_on_update(context(), obj, obj) == wanted
+
+
+@pytest.mark.parametrize(
+    ("path", "obj", "place"),
+    [
+        ("namespaces/default/services/x", {"spec": {"ports": [{"port": 80}]}}, "services/specs/default/x"),
+        ("namespaces/default/endpoints/x", {}, "services/endpoints/default/x"),
+        ("namespaces/default/configmaps/x", {}, "configmaps/default/x"),
+        ("nodes/x", {}, "minions/x"),
+    ],
+)
+async def test_another_object_of_the_name_is_told_by_its_place_in_etcd(api: Api, path: str, obj: Json, place: str) -> None:
+    collection = path.rpartition("/")[0]
+    await api(f"POST /api/v1/{collection}", {"metadata": {"name": "x"}, **obj})
+    refused = await api(f"PUT /api/v1/{path}", {"metadata": {"name": "x", "uid": "u"}, **obj}, code=409)
+    assert f"Code: 4, Key: /registry/{place}, ResourceVersion: 0" in refused["message"]

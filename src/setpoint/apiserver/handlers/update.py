@@ -16,6 +16,10 @@ from setpoint.apiserver.negotiation import accepted, body_type
 from setpoint.apiserver.options import manager_of, write_options
 from setpoint.apiserver.request import Response
 from setpoint.registry.strategy import Object
+from setpoint.storage.backends.etcd.layout import Layout
+
+#: whatever store there is, messages speak of etcd
+_PLACES = Layout("/registry")
 
 
 async def handle(call: Call) -> Response:
@@ -88,11 +92,10 @@ def check_identity(call: Call, obj: Object) -> None:
 def check_uid(call: Call, given: Any, present: str) -> None:
     """409 when a body names another object of the same name."""
     if given and given != present:
-        info, resource = call.info, call.resource
-        place = f"{info.namespace}/{info.name}" if resource.namespaced else info.name
-        group = f"{resource.group}/" if resource.custom else ""
+        name = call.info.name
+        place = _PLACES.place(call.resource.key(call.info.namespace, name)).decode()
         raise call.store.conflict(
-            info.name,
-            f"StorageError: invalid object, Code: 4, Key: /registry/{group}{resource.plural}/{place}, ResourceVersion: 0, "
+            name,
+            f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, "
             f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {present}",
         )
