@@ -141,6 +141,8 @@ def test_addresses_of_endpoints_are_warned_about() -> None:
     ]
     assert EndpointsStrategy().warnings_on_create(context(), obj) == wanted
     assert EndpointsStrategy().warnings_on_update(context(), obj, obj) == wanted
+    obj["metadata"]["labels"] = {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+    assert EndpointsStrategy().warnings_on_create(context(), obj) == []
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from setpoint.registry.pod.validation.ports import validate_protocol
 from setpoint.registry.strategy import Context, Object, Strategy
 
 _ADDRESSES = ("addresses", "notReadyAddresses")
+_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 
 
 class EndpointsStrategy(Strategy):
@@ -37,6 +38,9 @@ class EndpointsStrategy(Strategy):
         return errors
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        """About addresses, unless they are the controller's, which writes them as they should be."""
+        if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) == "endpoint-controller":
+            return []
         return [
             warning
             for i, subset in enumerate(obj.get("subsets") or ())
