@@ -94,6 +94,11 @@ def selector_immutable(obj: Mapping[str, Any], old: Mapping[str, Any]) -> Errors
     return [] if new == before else [invalid("spec.selector", go_form.label_selector(new), "field is immutable")]
 
 
+def repeated(errors: Errors) -> Errors:
+    """Complaints about a spec that an update checks twice: as a new one, and as a change. Causes are listed as often."""
+    return errors * 2
+
+
 def number_or_percent(path: str, value: int | str | None) -> Errors:
     """A non-negative number, or a percentage."""
     if isinstance(value, str):

@@ -70,6 +70,15 @@ def test_the_selector_stays(kind: str, strategy: Strategy) -> None:
 
 
 @each_kind
+def test_updates_are_checked_once_or_twice(kind: str, strategy: Strategy) -> None:
+    old = created(strategy, workload(kind))
+    new = deepcopy(old)
+    new["spec"]["minReadySeconds"] = -1
+    text = "spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0"
+    assert complaints(strategy, new, old) == [text] * (2 if kind in {"ReplicaSet", "DaemonSet"} else 1)
+
+
+@each_kind
 def test_status_is_its_own_endpoints(kind: str, strategy: Strategy) -> None:
     obj = created(strategy, workload(kind) | {"status": {"replicas": 3}})
     assert "replicas" not in obj.get("status", {})

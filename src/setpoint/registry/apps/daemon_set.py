@@ -28,6 +28,7 @@ from setpoint.registry.workload import (
     not_decremented,
     number_or_percent,
     options,
+    repeated,
     selector_immutable,
     without_deadline,
 )
@@ -51,6 +52,7 @@ class DaemonSetStrategy(SpecStatusStrategy):
     """The main endpoint."""
 
     has_generation: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         annotations = obj["metadata"].get("annotations") or {}
@@ -82,7 +84,7 @@ class DaemonSetStrategy(SpecStatusStrategy):
         return _validate_spec(obj.get("spec") or {}, None)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return _validate_spec(obj.get("spec") or {}, old.get("spec") or {}) + selector_immutable(obj, old)
+        return repeated(_validate_spec(obj.get("spec") or {}, old.get("spec") or {})) + selector_immutable(obj, old)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return template_warnings("spec.template", obj["spec"]["template"])

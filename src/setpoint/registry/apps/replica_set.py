@@ -15,7 +15,7 @@ from setpoint.registry.pod.defaults import default_template
 from setpoint.registry.pod.warnings import template_warnings, workload_name_warning
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
-from setpoint.registry.workload import compiled, not_above, selector_immutable, validate_pods, validate_selector
+from setpoint.registry.workload import compiled, not_above, repeated, selector_immutable, validate_pods, validate_selector
 
 _COUNTS = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
@@ -24,6 +24,7 @@ class ReplicaSetStrategy(SpecStatusStrategy):
     """The main endpoint."""
 
     has_generation: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -34,7 +35,7 @@ class ReplicaSetStrategy(SpecStatusStrategy):
         return _validate_spec(obj.get("spec") or {}, None)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return _validate_spec(obj.get("spec") or {}, old.get("spec") or {}) + selector_immutable(obj, old)
+        return repeated(_validate_spec(obj.get("spec") or {}, old.get("spec") or {})) + selector_immutable(obj, old)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         warnings = workload_name_warning(obj["metadata"].get("name", ""))
