@@ -99,6 +99,26 @@ def test_what_is_seen_comes_from_the_annotation_or_the_field(seen: Json, wanted:
     assert source["current"] == wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("metrics", '[{"type": 5}]'),
+        ("metrics", '[{"type": "Resource", "resource": "x"}]'),
+        ("metrics", '[{"type": "Resource", "resource": {"name": 5}}]'),
+        ("metrics", '[{"type": "Object", "object": {"target": 5}}]'),
+        ("behavior", '{"ScaleUp": {"Policies": 5}}'),
+        ("behavior", '{"ScaleUp": {"Policies": [5]}}'),
+        ("behavior", '{"ScaleUp": {"StabilizationWindowSeconds": "a"}}'),
+        ("behavior", '{"ScaleUp": {"Tolerance": "many"}}'),
+        ("conditions", '[{"type": 5}]'),
+    ],
+)
+def test_annotations_that_do_not_fit_say_nothing(name: str, text: str) -> None:
+    annotations = {f"autoscaling.alpha.kubernetes.io/{name}": text}
+    new = convert_autoscaler({"metadata": {"annotations": annotations}, "spec": {}}, "autoscaling/v2")
+    assert (new["spec"], new["status"]) == ({}, {"desiredReplicas": 0, "currentMetrics": None})
+
+
 def test_annotations_are_written_as_go_orders_fields() -> None:
     described = {"apiVersion": "v1", "kind": "Service", "name": "s"}
     selector = {"matchExpressions": [{"key": "k", "operator": "Exists"}], "matchLabels": {"b": "", "a": "b"}}

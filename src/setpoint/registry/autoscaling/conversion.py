@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from setpoint.api.machinery import quantity
+from setpoint.registry.autoscaling import annotated
 from setpoint.registry.strategy import Object
 
 V1, V2 = "autoscaling/v1", "autoscaling/v2"
@@ -174,15 +175,13 @@ def _to_v2(obj: Object) -> Object:
         metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
     if metrics:
         out_spec["metrics"] = metrics
-    behavior = _noted(annotations, _BEHAVIOR, dict)
-    if any(isinstance(rules, dict) for rules in behavior.values()):
-        out_spec["behavior"] = _behavior_v2(behavior)
+    if behavior := _noted_behavior(annotations):
+        out_spec["behavior"] = behavior
     current = _noted_metrics(annotations, _CURRENT, "current") or _current_cpu(status)
     out_status = {"desiredReplicas": 0, "currentMetrics": current or None, **_pick(status, _SHARED_STATUS)}
     if not out_status.get("currentReplicas"):
         out_status.pop("currentReplicas", None)
-    conditions = _noted(annotations, _CONDITIONS, list)
-    if conditions:
+    if conditions := annotated.read(annotations, _CONDITIONS, annotated.CONDITIONS):
         out_status["conditions"] = conditions
     metadata = _annotated(obj["metadata"], {})
     return {**obj, "apiVersion": V2, "metadata": metadata, "spec": out_spec, "status": out_status}
@@ -196,51 +195,34 @@ def _current_cpu(status: Mapping[str, Any]) -> list[Object]:
     return [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": percent}}}]
 
 
-def _noted(annotations: Mapping[str, str], key: str, kind: type) -> Any:
-    """What an annotation holds; nothing if it is no JSON of that kind."""
-    try:
-        value = orjson.loads(annotations[key])
-    except (KeyError, orjson.JSONDecodeError):
-        return kind()
-    if not isinstance(value, kind) or (isinstance(value, list) and not all(isinstance(one, dict) for one in value)):
-        return kind()
-    return value
-
-
 def _noted_metrics(annotations: Mapping[str, str], key: str, side: str) -> list[Object]:
     try:
-        return [_metric_v2(metric, side) for metric in _noted(annotations, key, list)]
+        return [_metric_v2(metric, side) for metric in annotated.read(annotations, key, annotated.METRICS) or ()]
     except quantity.QuantityError:
         return []
 
 
-def _folded(value: Mapping[str, Any]) -> Object:
-    """Go reads keys whatever their case."""
-    return {name.lower(): item for name, item in value.items()}
-
-
-def _behavior_v2(behavior: Mapping[str, Any]) -> Object:
-    folded = _folded(behavior)
-    return {
-        name: _rules_v2(folded[name.lower()]) for name in ("scaleUp", "scaleDown") if isinstance(folded.get(name.lower()), dict)
-    }
+def _noted_behavior(annotations: Mapping[str, str]) -> Object:
+    behavior = annotated.read(annotations, _BEHAVIOR, annotated.Behavior) or {}
+    given = {name: behavior.get(name.lower()) for name in ("scaleUp", "scaleDown")}
+    if not all(annotated.is_quantity((rules or {}).get("tolerance")) for rules in given.values()):
+        return {}
+    return {name: _rules_v2(rules) for name, rules in given.items() if rules is not None}
 
 
 def _rules_v2(rules: Mapping[str, Any]) -> Object:
-    folded = _folded(rules)
     names = ("stabilizationWindowSeconds", "selectPolicy", "tolerance")
-    out = {name: folded[name.lower()] for name in names if folded.get(name.lower()) is not None}
-    if folded.get("policies") is not None:
-        policies = map(_folded, folded["policies"])
+    out = {name: rules[name.lower()] for name in names if rules.get(name.lower()) is not None}
+    if rules.get("policies") is not None:
         out["policies"] = [
-            {"type": one.get("type", ""), "value": one.get("value", 0), "periodSeconds": one.get("periodseconds", 0)}
-            for one in policies
+            {"type": one.get("type") or "", "value": one.get("value") or 0, "periodSeconds": one.get("periodseconds") or 0}
+            for one in rules["policies"]
         ]
     return out
 
 
 def _metric_v2(metric: Metric, side: str) -> Object:
-    kind = metric.get("type", "")
+    kind = metric.get("type") or ""
     name = kind[:1].lower() + kind[1:]
     source = metric.get(name)
     return {"type": kind, name: _TO_V2[name](source, side)} if source is not None and name in _TO_V2 else {"type": kind}
@@ -257,14 +239,14 @@ def _object_v2(source: Mapping[str, Any], side: str) -> Object:
     """The value is there even where an average counts."""
     kind = "Value" if source.get("averageValue") is None else "AverageValue"
     values = _values_v2({f"{side}Value": "0", **source}, side, kind, value=f"{side}Value", averageValue="averageValue")
-    metric = {"name": source.get("metricName", ""), **_pick(source, ("selector",))}
+    metric = {"name": source.get("metricName") or "", **_pick(source, ("selector",))}
     return {"describedObject": source.get("target") or {}, side: values, "metric": metric}
 
 
 def _pods_v2(source: Mapping[str, Any], side: str) -> Object:
     field = f"{side}AverageValue"
     values = _values_v2({field: "0", **source}, side, "AverageValue", averageValue=field)
-    metric = {"name": source.get("metricName", ""), **_pick(source, ("selector",))}
+    metric = {"name": source.get("metricName") or "", **_pick(source, ("selector",))}
     return {"metric": metric, side: values}
 
 
@@ -273,14 +255,14 @@ def _resource_v2(source: Mapping[str, Any], side: str) -> Object:
     kind = "AverageValue" if source.get(percent) is None else "Utilization"
     given = {average: "0", **source} if side == "current" else source
     values = _values_v2(given, side, kind, averageUtilization=percent, averageValue=average)
-    return {"name": source.get("name", ""), side: values, **_pick(source, ("container",))}
+    return {"name": source.get("name") or "", side: values, **_pick(source, ("container",))}
 
 
 def _external_v2(source: Mapping[str, Any], side: str) -> Object:
     kind = "AverageValue" if source.get(f"{side}Value") is None else "Value"
     given = {"currentValue": "0", **source} if side == "current" else source
     values = _values_v2(given, side, kind, value=f"{side}Value", averageValue=f"{side}AverageValue")
-    metric: Object = {"name": source.get("metricName", "")}
+    metric: Object = {"name": source.get("metricName") or ""}
     if source.get("metricSelector") is not None:
         metric["selector"] = source["metricSelector"]
     return {"metric": metric, side: values}
