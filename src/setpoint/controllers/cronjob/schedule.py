@@ -29,8 +29,19 @@ _NAMED = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)")
+_UNITS = {
+    "h": 3600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "\u00b5s": 1e-6,
+    "\u03bcs": 1e-6,
+    "ns": 1e-9,
+}
+_AMOUNT = re.compile(rf"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)({'|'.join(sorted(_UNITS, key=len, reverse=True))})")
+_INTEGER = re.compile(r"\+?[0-9]+")
+_ANY = ("*", "?")
 _YEARS = 5
 
 
@@ -62,7 +73,7 @@ class Field(Struct, frozen=True):
 
 
 class Fields(Struct, frozen=True):
-    """The five fields of a crontab, in a time zone."""
+    """The five fields of a crontab, in a time zone. A field such as `,` has no values, and the moment never comes."""
 
     minute: Field
     hour: Field
@@ -72,6 +83,8 @@ class Fields(Struct, frozen=True):
     zone: tzinfo
 
     def next(self, after: float) -> float | None:
+        if not all(field.values for field in (self.minute, self.hour, self.day, self.month, self.weekday)):
+            return None
         moment = float((int(after) // 60 + 1) * 60)
         limit = datetime.fromtimestamp(after, self.zone).year + _YEARS
         while (local := datetime.fromtimestamp(moment, self.zone)).year <= limit:
@@ -127,9 +140,14 @@ def location(zone: str) -> tzinfo:
 
 
 def _duration(text: str) -> float:
-    if not _AMOUNT.match(text) or _AMOUNT.sub("", text):
+    """Seconds; a sign stands before all of them, and 0 needs no unit."""
+    amounts = text[1:] if text.startswith(("+", "-")) else text
+    if amounts == "0":
+        return 0.0
+    if not _AMOUNT.match(amounts) or _AMOUNT.sub("", amounts):
         raise Unparseable(f'failed to parse duration @every {text}: time: invalid duration "{text}"')
-    return sum(float(amount) * _UNITS[unit] for amount, unit in _AMOUNT.findall(text))
+    seconds = sum(float(amount) * _UNITS[unit] for amount, unit in _AMOUNT.findall(amounts))
+    return -seconds if text.startswith("-") else seconds
 
 
 def _field(text: str, low: int, high: int, names: dict[str, int]) -> Field:
@@ -138,18 +156,18 @@ def _field(text: str, low: int, high: int, names: dict[str, int]) -> Field:
     for part in filter(None, text.split(",")):
         chosen, step = _part(part, low, high, names)
         values.update(chosen)
-        free |= part.partition("/")[0] in {"*", "?"} and step == 1
+        free |= part.startswith(_ANY) and step == 1
     return Field(frozenset(values), free)
 
 
 def _part(text: str, low: int, high: int, names: dict[str, int]) -> tuple[range, int]:
-    """`*`, `5`, `1-5`, each with `/step`; a step after a single value goes on to the end."""
+    """`*`, `5`, `1-5`, each with `/step`; a step after a single value goes on to the end. What follows `*-` is not looked at."""
     span, slash, stride = text.partition("/")
     step = _number(stride, {}) if slash else 1
-    if span in {"*", "?"}:
+    begin, dash, end = span.partition("-")
+    if begin in _ANY:
         first, last = low, high
     else:
-        begin, dash, end = span.partition("-")
         first = _number(begin, names)
         last = _number(end, names) if dash else (high if slash else first)
     if first < low or last > high or first > last or step < 1:
@@ -160,6 +178,6 @@ def _part(text: str, low: int, high: int, names: dict[str, int]) -> tuple[range,
 def _number(text: str, names: dict[str, int]) -> int:
     if (named := names.get(text.lower())) is not None:
         return named
-    if not text.isdecimal():
+    if not _INTEGER.fullmatch(text):
         raise Unparseable(f"failed to parse int from {text}")
     return int(text)
