@@ -12,7 +12,7 @@ from setpoint.api.machinery.status import StatusError
 from setpoint.registry.apps.controller_revision import ControllerRevisionStrategy
 from setpoint.registry.apps.daemon_set import DaemonSetStrategy
 from setpoint.registry.apps.deployment import DeploymentStrategy, deployment_status
-from setpoint.registry.apps.replica_set import ReplicaSetStrategy
+from setpoint.registry.apps.replica_set import ReplicaSetStrategy, replica_set_status
 from setpoint.registry.apps.stateful_set import StatefulSetStrategy
 from setpoint.registry.strategy import Strategy
 
@@ -76,6 +76,14 @@ def test_updates_are_checked_once_or_twice(kind: str, strategy: Strategy) -> Non
     new["spec"]["minReadySeconds"] = -1
     text = "spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0"
     assert complaints(strategy, new, old) == [text] * (2 if kind in {"ReplicaSet", "DaemonSet"} else 1)
+
+
+def test_a_status_counts_no_less_than_nothing() -> None:
+    old = created(KINDS["ReplicaSet"], workload("ReplicaSet"))
+    counts = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "terminatingReplicas")
+    new = {**old, "status": dict.fromkeys(counts, -1)}
+    why = "Invalid value: -1: must be greater than or equal to 0"
+    assert complaints(replica_set_status(), new, old) == [f"status.{count}: {why}" for count in counts]
 
 
 @each_kind

@@ -17,7 +17,7 @@ from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
 from setpoint.registry.workload import compiled, not_above, repeated, selector_immutable, validate_pods, validate_selector
 
-_COUNTS = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+_COUNTS = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "terminatingReplicas")
 
 
 class ReplicaSetStrategy(SpecStatusStrategy):
