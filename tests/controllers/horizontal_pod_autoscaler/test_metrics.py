@@ -173,7 +173,7 @@ def plan(names: list[str], readings: list[Reading | Failure], **spec: Any) -> Pl
     ("name", "shown", "replicas"),
     [
         ("Resource", "cpu resource utilization (percentage of request)", 4),
-        ("ContainerResource", "cpu resource utilization (percentage of request)", 2),
+        ("ContainerResource", "cpu container resource utilization (percentage of request)", 2),
         ("Pods", "pods metric qps", 2),
         ("Object", "Service metric hits", 3),
         (
@@ -213,3 +213,35 @@ async def test_one_failure_keeps_from_going_down_but_not_up() -> None:
             ),
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "outer"),
+    [
+        ("Object", {"type": "Value", "value": "1"}, "failed to get object metric value"),
+        (
+            "Object",
+            {"type": "AverageValue", "averageValue": "1"},
+            "failed to get object metric value: failed to get hits object metric",
+        ),
+        (
+            "External",
+            {"type": "Value", "value": "1"},
+            "failed to get queue external metric value: failed to get external metric queue",
+        ),
+        (
+            "External",
+            {"type": "AverageValue", "averageValue": "1"},
+            "failed to get queue external metric value: failed to get queue external metric",
+        ),
+    ],
+)
+def test_condition_and_event_tell_the_cause_alone(kind: str, target: dict[str, str], outer: str) -> None:
+    field = kind.lower()
+    metric = {"type": kind, field: {**SPECS[kind][field], "target": target}}
+    made = plan([], [Failure("no")], metrics=[metric])
+    assert [(each.reason, each.message) for each in made.events] == [
+        (f"FailedGet{kind}Metric", "no"),
+        ("FailedComputeMetricsReplicas", f"invalid metrics (1 invalid out of 1), first error is: {outer}: no"),
+    ]
+    assert made.status.conditions[-1].message == "the HPA was unable to compute the replica count: no"

@@ -39,7 +39,7 @@ class Proposal(Struct, frozen=True):
 
 
 class Useless(Exception):
-    """A metric that proposes nothing. `reason` is the condition's; `outer` stands before the text in a summary."""
+    """A metric that proposes nothing. `reason` is the condition's; `outer` stands before the text in a summary alone."""
 
     def __init__(self, reason: str, outer: str, message: str) -> None:
         super().__init__(message)
@@ -96,7 +96,7 @@ def _resource(spec: MetricSpec, reading: Reading | Failure, given: Given) -> Pro
         outer = f"failed to get {source.name} resource metric value"
         raise Useless("FailedGetResourceMetric", outer, str(error)) from error
     status = MetricStatus(type="Resource", resource=ResourceMetricStatus(name=source.name, current=_current(used)))
-    return Proposal(used.replicas, _resource_name(source.name, used), status)
+    return Proposal(used.replicas, _resource_name(f"{source.name} resource", used), status)
 
 
 def _container(spec: MetricSpec, reading: Reading | Failure, given: Given) -> Proposal:
@@ -108,11 +108,12 @@ def _container(spec: MetricSpec, reading: Reading | Failure, given: Given) -> Pr
         outer = f"failed to get {source.container} container metric value"
         raise Useless("FailedGetContainerResourceMetric", outer, str(error)) from error
     current = ContainerResourceMetricStatus(name=source.name, container=source.container, current=_current(used))
-    return Proposal(used.replicas, _resource_name(source.name, used), MetricStatus(type=spec.type, container_resource=current))
+    what = f"{source.name} resource" if used.percent is None else f"{source.name} container resource"
+    return Proposal(used.replicas, _resource_name(what, used), MetricStatus(type=spec.type, container_resource=current))
 
 
-def _resource_name(resource: str, used: Used) -> str:
-    return f"{resource} resource" + (" utilization (percentage of request)" if used.percent is not None else "")
+def _resource_name(what: str, used: Used) -> str:
+    return what + (" utilization (percentage of request)" if used.percent is not None else "")
 
 
 def _current(used: Used) -> MetricValueStatus:
@@ -152,12 +153,14 @@ def _pods(source: PodsMetricSource, reading: Reading | Failure, given: Given) ->
 
 def _object(source: ObjectMetricSource, reading: Reading | Failure, given: Given) -> Proposal:
     name, described, target = source.metric.name, source.described_object, source.target
+    shared = target.type == "AverageValue" and target.average_value is not None
+    whole = target.type == "Value" and target.value is not None
     try:
-        used, average = _of_amount(target, target.type == "AverageValue", reading, given, "object")
+        used = _of_amount(target, reading, given, "object", shared=shared, whole=whole)
     except Uncountable as error:
-        told = f"failed to get {name} object metric: {error}" if target.type in {"Value", "AverageValue"} else str(error)
-        raise Useless("FailedGetObjectMetric", "failed to get object metric value", told) from error
-    if average:
+        outer = "failed to get object metric value" + (f": failed to get {name} object metric" if shared else "")
+        raise Useless("FailedGetObjectMetric", outer, str(error)) from error
+    if shared:
         metric, shown = ObjectMetricStatus(metric=source.metric, current=_current(used)), _external_name(source)
     else:
         metric = ObjectMetricStatus(metric=source.metric, described_object=described, current=_value(used))
@@ -167,14 +170,15 @@ def _object(source: ObjectMetricSource, reading: Reading | Failure, given: Given
 
 def _external(source: ExternalMetricSource, reading: Reading | Failure, given: Given) -> Proposal:
     name, target = source.metric.name, source.target
+    shared, whole = target.average_value is not None, target.value is not None
     try:
-        used, average = _of_amount(target, target.average_value is not None, reading, given, "external")
+        used = _of_amount(target, reading, given, "external", shared=shared, whole=whole)
     except Uncountable as error:
-        told = f"failed to get external metric {name}: {error}"
-        if target.average_value is not None:
-            told = f"failed to get {name} external metric: {error}"
-        raise Useless("FailedGetExternalMetric", f"failed to get {name} external metric value", told) from error
-    current = ExternalMetricStatus(metric=source.metric, current=_current(used) if average else _value(used))
+        inner = (
+            f": failed to get {name} external metric" if shared else f": failed to get external metric {name}" if whole else ""
+        )
+        raise Useless("FailedGetExternalMetric", f"failed to get {name} external metric value{inner}", str(error)) from error
+    current = ExternalMetricStatus(metric=source.metric, current=_current(used) if shared else _value(used))
     return Proposal(used.replicas, _external_name(source), MetricStatus(type="External", external=current))
 
 
@@ -182,20 +186,12 @@ def _external_name(source: ExternalMetricSource | ObjectMetricSource) -> str:
     return f"external metric {source.metric.name}({go_selector(source.metric.selector)})"
 
 
-def _of_amount(
-    target: MetricTarget,
-    shared: bool,
-    reading: Reading | Failure,
-    given: Given,
-    kind: str,
-) -> tuple[Used, bool]:
-    """For a metric of no pod, shared among the replicas or not; and which of the two."""
-    if shared and target.average_value is not None:
-        amount = _read(reading).amount
-        return usage.of_share(given.target.current, _milli(target.average_value), amount, given.tolerance), True
-    if target.value is not None:
-        amount = _read(reading).amount
-        return usage.of_value(given.target.replicas, _milli(target.value), amount, given.pods, given.tolerance), False
+def _of_amount(target: MetricTarget, reading: Reading | Failure, given: Given, kind: str, *, shared: bool, whole: bool) -> Used:
+    """For a metric of no pod, shared among the replicas or whole."""
+    if shared:
+        return usage.of_share(given.target.current, _milli(target.average_value), _read(reading).amount, given.tolerance)
+    if whole:
+        return usage.of_value(given.target.replicas, _milli(target.value), _read(reading).amount, given.pods, given.tolerance)
     raise Uncountable(f"invalid {kind} metric source: neither a value target nor an average value target was set")
 
 
