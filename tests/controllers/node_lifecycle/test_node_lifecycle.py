@@ -110,6 +110,22 @@ async def test_when_all_nodes_are_silent_nobody_is_evicted(nodes: Nodes) -> None
     assert await nodes.taints("n1") == ["unreachable:NoSchedule"]
 
 
+async def test_the_end_of_a_node_is_told_of_that_very_node(nodes: Nodes) -> None:
+    await nodes.world.namespace("default")
+    await nodes.add("n1")
+    await nodes.world.run(NAME)
+    await nodes.run(10)
+    uid = (await nodes.world.get("/api/v1/nodes/n1"))["metadata"]["uid"]
+    await nodes.world.call("DELETE", "/api/v1/nodes/n1")
+    nodes.alive.clear()
+    await nodes.run(15)
+    events = (await nodes.world.get("/api/v1/namespaces/default/events"))["items"]
+    assert [(each["reason"], each["message"], each["involvedObject"]["uid"]) for each in events] == [
+        ("RegisteredNode", "Node n1 event: Registered Node n1 in Controller", uid),
+        ("RemovingNode", "Node n1 event: Removing Node n1 from Controller", uid),
+    ]
+
+
 async def test_cordoning_taints(nodes: Nodes) -> None:
     await nodes.add("n1")
     await nodes.world.run(NAME)

@@ -113,6 +113,19 @@ async def test_taking_the_taint_away_cancels(tainted: Any) -> None:
     assert await deleted(tainted) == ["plain", "zero"]
 
 
+async def test_events_know_the_pod_by_its_name(tainted: Any) -> None:
+    await tainted.merge("/api/v1/nodes/n1", {"spec": {"taints": None}})
+    await tainted.clock.advance(10)
+    events = (await tainted.get("/api/v1/namespaces/ns/events"))["items"]
+    told = {each["involvedObject"]["name"]: each for each in events if each["reason"] == "TaintManagerEviction"}
+    assert {name: each["message"] for name, each in told.items()} == {
+        "plain": "Marking for deletion Pod ns/plain",
+        "zero": "Marking for deletion Pod ns/zero",
+        "five": "Cancelling deletion of Pod ns/five",
+    }
+    assert told["five"]["involvedObject"] == {"kind": "Pod", "namespace": "ns", "name": "five", "apiVersion": "v1"}
+
+
 async def test_a_pod_that_comes_later_is_judged_too(tainted: Any) -> None:
     await pod(tainted, "later")
     await tainted.clock.advance(0.5)

@@ -76,7 +76,10 @@ class DeviceTaintReconciler:
         return None
 
     def _tell(self, pod: Pod, message: str) -> None:
-        self._recorder.event(pod, "Normal", "DeviceTaintManagerEviction", message)
+        """The pod in whatever version."""
+        meta = pod.metadata
+        about = {"kind": "Pod", "namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "apiVersion": "v1"}
+        self._recorder.event(about, "Normal", "DeviceTaintManagerEviction", message)
 
 
 def new(context: Context) -> Controller[Observed, Plan]:

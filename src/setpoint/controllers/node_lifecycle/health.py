@@ -62,12 +62,10 @@ class Health:
         for known in self._known.values():
             known.heard = now
 
-    def forget(self, present: Collection[str]) -> list[str]:
-        """Drop all nodes but `present`; gives their names."""
+    def forget(self, present: Collection[str]) -> list[Node]:
+        """Drop all nodes but `present`; gives them as they were last looked at."""
         gone = [name for name in self._known if name not in present]
-        for name in gone:
-            del self._known[name]
-        return gone
+        return [self._known.pop(name).node for name in gone]
 
     def knows(self, name: str) -> bool:
         return name in self._known

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types.coordination_v1 import Lease
@@ -39,7 +39,7 @@ class Observed(Struct, frozen=True):
     nodes: Sequence[Node]
     silent: Collection[str]
     new: Sequence[str]
-    gone: Sequence[str]
+    gone: Sequence[Node]
     may_taint: Callable[[str], bool]
     all_failed: bool
     pods: Callable[[str], Sequence[Pod]]
@@ -61,11 +61,11 @@ class NodePlan(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """Nodes to write; names to tell of."""
+    """Nodes to write, and nodes to tell of."""
 
     nodes: Sequence[NodePlan] = ()
     new: Sequence[Node] = ()
-    gone: Sequence[str] = field(default=())
+    gone: Sequence[Node] = ()
 
 
 class HealthMonitor:
@@ -164,16 +164,9 @@ class HealthMonitor:
 
     async def act(self, plan: Plan) -> Result:
         for node in plan.new:
-            name = node.metadata.name
-            self._recorder.event(
-                self._reference(name, node.metadata.uid),
-                "Normal",
-                "RegisteredNode",
-                f"Node {name} event: Registered Node {name} in Controller",
-            )
-        for name in plan.gone:
-            message = f"Node {name} event: Removing Node {name} from Controller"
-            self._recorder.event(self._reference(name, ""), "Normal", "RemovingNode", message)
+            self._tell(node, "RegisteredNode", f"event: Registered Node {node.metadata.name} in Controller")
+        for node in plan.gone:
+            self._tell(node, "RemovingNode", f"event: Removing Node {node.metadata.name} from Controller")
         for each in plan.nodes:
             try:
                 await self._act_node(each)
@@ -181,8 +174,9 @@ class HealthMonitor:
                 log.debug("node not written", node=each.node.metadata.name, error=str(error))
         return Result(requeue_after=self._timings.monitor_period)
 
-    def _reference(self, name: str, uid: str) -> dict[str, str]:
-        return {"kind": "Node", "name": name, "uid": uid or name, "apiVersion": "v1"}
+    def _tell(self, node: Node, reason: str, what: str) -> None:
+        about = {"kind": "Node", "name": node.metadata.name, "uid": node.metadata.uid, "apiVersion": "v1"}
+        self._recorder.event(about, "Normal", reason, f"Node {node.metadata.name} {what}")
 
     async def _act_node(self, plan: NodePlan) -> None:
         node = plan.node
@@ -193,10 +187,7 @@ class HealthMonitor:
             }
             node = await self._client.patch(NODES, node.metadata.name, body, subresource="status")
         if plan.fell:
-            name = node.metadata.name
-            self._recorder.event(
-                self._reference(name, node.metadata.uid), "Normal", "NodeNotReady", f"Node {name} status is now: NodeNotReady"
-            )
+            self._tell(node, "NodeNotReady", "status is now: NodeNotReady")
         if plan.taint is not None:
             await self._taint(node, plan.taint)
         for pod in plan.pods:

@@ -56,15 +56,18 @@ class TaintEvictionReconciler:
                 return Result(requeue_after=plan.due - self._clock.now())
             case Action.CANCEL:
                 self._due.pop(meta.uid, None)
-                message = f"Cancelling deletion of Pod {meta.namespace}/{meta.name}"
-                self._recorder.event(plan.pod, "Normal", "TaintManagerEviction", message)
+                self._tell(plan.pod, "Cancelling deletion of")
             case Action.EVICT:
                 await self._evict(plan.pod)
                 self._due.pop(meta.uid, None)
         return None
 
     async def _evict(self, pod: Pod) -> None:
-        meta = pod.metadata
-        message = f"Marking for deletion Pod {meta.namespace}/{meta.name}"
-        self._recorder.event(pod, "Normal", "TaintManagerEviction", message)
+        self._tell(pod, "Marking for deletion")
         await disruption.evict(self._client, pod, REASON, MESSAGE, self._clock.now())
+
+    def _tell(self, pod: Pod, what: str) -> None:
+        """The pod is known by its name alone, as in Kubernetes."""
+        meta = pod.metadata
+        about = {"kind": "Pod", "namespace": meta.namespace, "name": meta.name, "apiVersion": "v1"}
+        self._recorder.event(about, "Normal", "TaintManagerEviction", f"{what} Pod {meta.namespace}/{meta.name}")
