@@ -65,6 +65,25 @@ async def test_what_holds_it_is_said_in_conditions(world: Any) -> None:
     assert await world.get("/api/v1/namespaces/gone") is None
 
 
+async def test_nothing_is_said_to_be_left_while_pods_are_waited_for(world: Any) -> None:
+    await world.namespace("gone", account=True)
+    await config_map(world, "a")
+    pod = {"metadata": {"name": "p", "finalizers": ["example.com/hold"]}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    await world.call("POST", "/api/v1/namespaces/gone/pods", pod)
+    await world.run(NAME)
+    await world.call("DELETE", "/api/v1/namespaces/gone")
+    await world.clock.advance(5)
+    assert await world.get("/api/v1/namespaces/gone/configmaps/a") is not None
+    namespace = await world.get("/api/v1/namespaces/gone")
+    assert {each["type"]: (each["status"], each["reason"]) for each in namespace["status"]["conditions"]} == {
+        "NamespaceDeletionDiscoveryFailure": ("False", "ResourcesDiscovered"),
+        "NamespaceDeletionGroupVersionParsingFailure": ("False", "ParsedGroupVersions"),
+        "NamespaceDeletionContentFailure": ("False", "ContentDeleted"),
+        "NamespaceContentRemaining": ("False", "ContentRemoved"),
+        "NamespaceFinalizersRemaining": ("False", "ContentHasNoFinalizers"),
+    }
+
+
 async def test_other_finalizers_of_the_namespace_are_waited_for(world: Any) -> None:
     await world.call(
         "POST", "/api/v1/namespaces", {"metadata": {"name": "gone"}, "spec": {"finalizers": ["example.com/own", "kubernetes"]}}

@@ -62,7 +62,8 @@ def diff(observed: Observed) -> Plan | None:
     fresh = [contents for contents in stage if any(not obj.metadata.deletion_timestamp for obj in contents.objects)]
     if fresh:
         return Plan(observed.namespace, delete=fresh)
-    said = conditions.of(stage, observed.stale, observed.failures)
+    counted = [each for each in stage if not each.is_pods]  # while pods are waited for, Kubernetes tells of nothing that is left
+    said = conditions.of(counted, observed.stale, observed.failures)
     if stage or observed.stale or observed.failures:
         return Plan(observed.namespace, conditions=said, wait=_wait(observed, stage))
     return Plan(observed.namespace, conditions=said, finalize=True)
