@@ -36,6 +36,22 @@ def test_a_deployments_defaults() -> None:
     assert spec["template"]["spec"]["restartPolicy"] == "Always"
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({}, {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}),
+        ({"rollingUpdate": {"maxSurge": 2}}, {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 2}}),
+        ({"type": "OnDelete"}, {"type": "OnDelete"}),
+        (
+            {"type": "OnDelete", "rollingUpdate": {"maxSurge": 2}},
+            {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 2}},
+        ),
+    ],
+)
+def test_a_daemon_sets_update_has_all_numbers(given: Json, wanted: Json) -> None:
+    assert created(KINDS["DaemonSet"], workload("DaemonSet", {"updateStrategy": given}))["spec"]["updateStrategy"] == wanted
+
+
 @each_kind
 def test_the_small_ones_are_valid(kind: str, strategy: Strategy) -> None:
     assert complaints(strategy, workload(kind)) == []

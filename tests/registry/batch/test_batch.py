@@ -38,6 +38,13 @@ def test_a_jobs_defaults() -> None:
     assert wanted.items() <= spec["template"]["metadata"]["labels"].items()
 
 
+def test_labels_that_the_server_gave_the_pods_are_the_jobs_only_when_all_is_checked() -> None:
+    obj = created(JOB, job())
+    assert "labels" not in obj["metadata"]
+    JOB.canonicalise(obj)
+    assert obj["metadata"]["labels"] == obj["spec"]["template"]["metadata"]["labels"]
+
+
 @pytest.mark.parametrize(
     ("spec", "wanted"),
     [

@@ -16,7 +16,7 @@ from setpoint.registry.fields import Errors, label_selector, nonnegative, nonneg
 from setpoint.registry.pod.defaults import default_template
 from setpoint.registry.pod.validation.template import validate_template
 from setpoint.registry.pod.warnings import template_warnings
-from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
+from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy, fill
 from setpoint.registry.strategy import Context, Object
 from setpoint.registry.workload import (
     always_restarted,
@@ -65,9 +65,9 @@ class DaemonSetStrategy(SpecStatusStrategy):
         if strategy["type"] == "RollingUpdate":
             strategy.setdefault("rollingUpdate", {})
         rolling = strategy.get("rollingUpdate")
-        if rolling is not None:
-            rolling.setdefault("maxUnavailable", 1)
-            rolling.setdefault("maxSurge", 0)
+        if rolling is not None:  # numbers that do not count are 0 where they are not given, since they are always written
+            fill(rolling, "maxUnavailable", 1 if strategy["type"] == "RollingUpdate" else 0)
+            fill(rolling, "maxSurge", 0)
         spec.setdefault("revisionHistoryLimit", 10)
         default_template(spec.setdefault("template", {}))
 

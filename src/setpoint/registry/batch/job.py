@@ -48,6 +48,9 @@ class JobStrategy(SpecStatusStrategy):
         super().prepare_for_create(context, obj)
         if not obj["spec"].get("manualSelector"):
             _generate_selector(obj)
+
+    def canonicalise(self, obj: Object) -> None:
+        """Labels that the server has just given the pods are the Job's, too, though nobody checks them there."""
         _inherit_labels(obj)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
