@@ -14,6 +14,7 @@ from setpoint.registry.apps.daemon_set import DaemonSetStrategy
 from setpoint.registry.apps.deployment import DeploymentStrategy, deployment_status
 from setpoint.registry.apps.replica_set import ReplicaSetStrategy, replica_set_status
 from setpoint.registry.apps.stateful_set import StatefulSetStrategy
+from setpoint.registry.core.replication_controller import ReplicationControllerStrategy
 from setpoint.registry.strategy import Strategy
 
 KINDS = {
@@ -92,6 +93,16 @@ def test_updates_are_checked_once_or_twice(kind: str, strategy: Strategy) -> Non
     new["spec"]["minReadySeconds"] = -1
     text = "spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0"
     assert complaints(strategy, new, old) == [text] * (2 if kind in {"ReplicaSet", "DaemonSet"} else 1)
+
+
+def test_a_replication_controller_may_go_on_breaking_a_newer_rule() -> None:
+    body = workload("ReplicationController")
+    body["spec"]["selector"] = {"app": "a"}
+    body["spec"]["template"]["metadata"]["annotations"] = {"controller.kubernetes.io/pod-deletion-cost": "much"}
+    strategy = ReplicationControllerStrategy()
+    assert len(complaints(strategy, deepcopy(body))) == 1
+    old = created(strategy, body)
+    assert complaints(strategy, deepcopy(old), old) == []
 
 
 def test_a_status_counts_no_less_than_nothing() -> None:

@@ -16,7 +16,7 @@ from setpoint.registry.pod.validation.template import validate_template
 from setpoint.registry.pod.warnings import template_warnings, workload_name_warning
 from setpoint.registry.spec_status import SpecStatusStrategy, StatusStrategy
 from setpoint.registry.strategy import Context, Object
-from setpoint.registry.workload import always_restarted, options, template_labels, without_deadline
+from setpoint.registry.workload import always_restarted, options, repeated, template_labels, without_deadline
 
 
 class ReplicationControllerStrategy(SpecStatusStrategy):
@@ -44,8 +44,7 @@ class ReplicationControllerStrategy(SpecStatusStrategy):
         return _validate_spec(obj.get("spec") or {}, None)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        # Kubernetes checks the whole controller as a new one, too: causes repeat
-        return self.validate(context, obj) + _validate_spec(obj.get("spec") or {}, old.get("spec") or {})
+        return repeated(_validate_spec(obj.get("spec") or {}, old.get("spec") or {}))
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         warnings = workload_name_warning(obj["metadata"].get("name", ""))
