@@ -150,7 +150,7 @@ async def test_other_refusals() -> None:
     )
 
 
-def plan(names: list[str], readings: list[Reading | Failure], **spec: Any) -> Plan:
+def plan(names: list[str], readings: list[Reading | Failure], *, requests: bool = True, **spec: Any) -> Plan:
     hpa = {
         "metadata": {"name": "h", "namespace": "n"},
         "spec": {
@@ -160,7 +160,7 @@ def plan(names: list[str], readings: list[Reading | Failure], **spec: Any) -> Pl
             **spec,
         },
     }
-    container = {"name": "c", "resources": {"requests": {"cpu": "100m"}}}
+    container = {"name": "c", "resources": {"requests": {"cpu": "100m"} if requests else {}}}
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": rfc3339(NOW - 900)}
     status = {"phase": "Running", "startTime": rfc3339(NOW - 1000), "conditions": [ready]}
     pod = msgspec.convert({"metadata": {"name": "p"}, "spec": {"containers": [container]}, "status": status}, Pod)
@@ -245,3 +245,10 @@ def test_condition_and_event_tell_the_cause_alone(kind: str, target: dict[str, s
         ("FailedComputeMetricsReplicas", f"invalid metrics (1 invalid out of 1), first error is: {outer}: no"),
     ]
     assert made.status.conditions[-1].message == "the HPA was unable to compute the replica count: no"
+
+
+def test_requests_are_missed_only_where_there_are_samples() -> None:
+    made = plan(["Resource"], [Reading()], requests=False)
+    assert made.events[0].message == (
+        "failed to get cpu utilization: did not receive metrics for targeted pods (pods might be unready)"
+    )

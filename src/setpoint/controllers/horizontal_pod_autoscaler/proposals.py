@@ -132,6 +132,7 @@ def _of_resource(target: MetricTarget, name: str, container: str, reading: Readi
         if target.average_value is not None:
             wanted = quantity.parse(target.average_value).milli_value()
             return usage.of_average(given.target.replicas, wanted, samples, given.pods, groups, given.tolerance)
+        usage.counted_at_first(samples, groups, given.pods)  # what lacks samples is not asked for its requests
         requested = usage.requests(given.pods, container, name)
         percent = target.average_utilization or 0
         return usage.of_utilization(given.target.replicas, percent, samples, given.pods, groups, requested, given.tolerance)

@@ -133,7 +133,7 @@ def of_utilization(
     tolerance: Tolerance,
 ) -> Used:
     """Replicas that bring usage to `percent` of the requests."""
-    counted = _counted(samples, groups, pods)
+    counted = counted_at_first(samples, groups, pods)
     utilization, average = _percent(counted, requested)
 
     def ratio(of: Mapping[str, Sample]) -> float:
@@ -154,7 +154,7 @@ def of_average(
     tolerance: Tolerance,
 ) -> Used:
     """Replicas that bring the average of a metric to `target`."""
-    counted = _counted(samples, groups, pods)
+    counted = counted_at_first(samples, groups, pods)
 
     def average(of: Mapping[str, Sample]) -> int:
         return sum(sample.value for sample in of.values()) // len(of)
@@ -165,7 +165,7 @@ def of_average(
     return Used(_replicas(current, counted, groups, ratio, lambda _: target, tolerance), average(counted))
 
 
-def _counted(samples: Mapping[str, Sample], groups: Groups, pods: Sequence[core_v1.Pod]) -> dict[str, Sample]:
+def counted_at_first(samples: Mapping[str, Sample], groups: Groups, pods: Sequence[core_v1.Pod]) -> dict[str, Sample]:
     """The samples that count at first. Raises Uncountable when there are none."""
     if not pods:
         raise Uncountable(_NO_PODS)
