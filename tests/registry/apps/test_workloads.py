@@ -267,3 +267,10 @@ def test_the_revision_to_go_back_to(text: str, wanted: Json, texts: list[str]) -
     one["metadata"]["annotations"] = {"a": "b", ROLLBACK: text}
     assert complaints(KINDS["Deployment"], one) == texts
     assert one["metadata"]["annotations"] == wanted
+
+
+def test_the_revision_to_go_back_to_is_complained_about_before_the_deadline() -> None:
+    one = workload("Deployment", {"progressDeadlineSeconds": 1, "minReadySeconds": 1})
+    one["metadata"]["annotations"] = {ROLLBACK: "-1"}
+    fields = [text.partition(":")[0] for text in complaints(KINDS["Deployment"], one)]
+    assert fields == ["spec.rollback.version", "spec.progressDeadlineSeconds"]

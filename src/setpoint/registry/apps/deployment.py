@@ -53,12 +53,10 @@ class DeploymentStrategy(SpecStatusStrategy):
         spec.setdefault("progressDeadlineSeconds", 600)
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return validate_deployment_spec(obj.get("spec") or {}, None) + _rollback(obj)
+        return _validate_spec(obj, None)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return (
-            validate_deployment_spec(obj.get("spec") or {}, old.get("spec") or {}) + _rollback(obj) + selector_immutable(obj, old)
-        )
+        return _validate_spec(obj, old.get("spec") or {}) + selector_immutable(obj, old)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         warnings = workload_name_warning(obj["metadata"].get("name", ""))
@@ -90,11 +88,9 @@ def _settle_rollback(obj: Object) -> None:
     obj["metadata"]["annotations"] = rest
 
 
-def _rollback(obj: Object) -> Errors:
-    return nonnegative("spec.rollback.version", annotated_number(obj, ROLLBACK))
-
-
-def validate_deployment_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> Errors:
+def _validate_spec(obj: Object, old: Mapping[str, Any] | None) -> Errors:
+    """With the revision to go back to, which was a field of it."""
+    spec = obj.get("spec") or {}
     errors = nonnegative("spec.replicas", spec.get("replicas"))
     selector = spec.get("selector")
     errors += validate_selector("spec.selector", selector, "deployment")
@@ -104,6 +100,7 @@ def validate_deployment_spec(spec: Mapping[str, Any], old: Mapping[str, Any] | N
         errors += validate_pods("spec", spec, old, "ReplicaSet")
     errors += _rollout("spec.strategy", spec.get("strategy") or {})
     errors += nonnegatives("spec", spec, "minReadySeconds", "revisionHistoryLimit")
+    errors += nonnegative("spec.rollback.version", annotated_number(obj, ROLLBACK))
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None:
         errors += nonnegative("spec.progressDeadlineSeconds", deadline)
