@@ -87,6 +87,11 @@ def test_objects() -> None:
     assert selector.matches({"a": "x", "b": "1"})
     with pytest.raises(SelectorError, match='"Like" is not a valid label selector operator'):
         selectors.from_object({"matchExpressions": [{"key": "a", "operator": "Like"}]})
+    for operator in ("Exists", "DoesNotExist"):
+        with pytest.raises(
+            SelectorError, match=r'^values: Invalid value: \["x"\]: values set must be empty for exists and does not'
+        ):
+            selectors.from_object({"matchExpressions": [{"key": "a", "operator": operator, "values": ["x"]}]})
     assert str(selectors.from_labels({"b": "1", "a": "2"})) == "a=2,b=1"
 
 

@@ -67,6 +67,15 @@ def test_the_selector_must_match(kind: str, strategy: Strategy) -> None:
 
 
 @each_kind
+def test_a_selector_that_makes_no_sense_is_told_of_with_what_is_wrong_in_it(kind: str, strategy: Strategy) -> None:
+    selector = {"matchExpressions": [{"key": "app", "operator": "Exists", "values": ["a"]}]}
+    first, *rest = complaints(strategy, workload(kind, {"selector": selector}))
+    why = "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+    assert first == f"spec.selector.matchExpressions[0].values: {why}"
+    assert [text.partition(":")[0] for text in rest] == ([] if kind == "DaemonSet" else ["spec.selector"])
+
+
+@each_kind
 def test_templates_are_checked_with_their_path(kind: str, strategy: Strategy) -> None:
     texts = complaints(strategy, workload(kind, pod_spec={"restartPolicy": "Never"}))
     assert 'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"' in texts

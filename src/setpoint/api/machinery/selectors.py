@@ -283,6 +283,9 @@ def new_requirement(key: str, operator: str, values: list[str]) -> Requirement:
         complaints.append(f"key: Invalid value: {go_value(key)}: {'; '.join(errors)}")
     if operator in ("in", "notin") and not values:
         complaints.append("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")
+    if operator in ("exists", "!") and values:
+        listed = ",".join(map(go_value, values))
+        complaints.append(f"values: Invalid value: [{listed}]: values set must be empty for exists and does not exist")
     if operator in ("gt", "lt"):
         complaints += [
             f"values[{index}]: Invalid value: {go_value(value)}: for 'Gt', 'Lt' operators, the value must be an integer"
