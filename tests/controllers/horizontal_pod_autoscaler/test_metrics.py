@@ -252,3 +252,13 @@ def test_requests_are_missed_only_where_there_are_samples() -> None:
     assert made.events[0].message == (
         "failed to get cpu utilization: did not receive metrics for targeted pods (pods might be unready)"
     )
+
+
+@pytest.mark.parametrize("name", ["Pods", "Object", "External"])
+async def test_a_selector_that_makes_no_sense_is_a_failure_of_its_metric(name: str) -> None:
+    field = name.lower()
+    metric = {"name": "m", "selector": {"matchExpressions": [{"key": "a", "operator": "Odd"}]}}
+    spec = msgspec.convert({"type": name, field: {**SPECS[name][field], "metric": metric}}, MetricSpec)
+    api: Any = Api(ANSWERS[name])
+    found = await MetricsClient(api, Mapper(api, VirtualClock())).read(spec, "n", parse_labels("app=a"))
+    assert found == Failure('"Odd" is not a valid label selector operator')

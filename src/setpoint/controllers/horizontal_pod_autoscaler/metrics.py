@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from setpoint.api.machinery import quantity, selectors
-from setpoint.api.machinery.selectors import LabelSelector
+from setpoint.api.machinery.selectors import LabelSelector, SelectorError
 from setpoint.api.machinery.status import StatusError
 from setpoint.api.types import autoscaling_v2, meta_v1
 from setpoint.client.client import Client
@@ -39,7 +39,7 @@ class MetricsClient:
         """What is to be known for one metric of the specification."""
         try:
             return await self._read(spec, namespace, selector)
-        except Unfetched as error:
+        except (Unfetched, SelectorError) as error:  # nobody checks a metric's selector before
             return Failure(str(error))
 
     async def _read(self, spec: autoscaling_v2.MetricSpec, namespace: str, selector: LabelSelector) -> Reading:
@@ -69,14 +69,15 @@ class MetricsClient:
 
     async def _pods(self, metric: autoscaling_v2.MetricIdentifier, namespace: str, selector: LabelSelector) -> Reading:
         what = f"unable to get metric {metric.name}"
-        path = f"{await self._custom_root(what)}/namespaces/{namespace}/pods/*/{metric.name}"
         query = _given(labelSelector=str(selector), metricLabelSelector=_text(metric.selector))
+        path = f"{await self._custom_root(what)}/namespaces/{namespace}/pods/*/{metric.name}"
         items = await self._items("custom", path, query, f"pods.{_CUSTOM} *", what)
         return Reading({item["describedObject"]["name"]: _sample(item) for item in items})
 
     async def _object(self, source: autoscaling_v2.ObjectMetricSource, namespace: str) -> Reading:
         described, metric = source.described_object, source.metric
         what = f"unable to get metric {metric.name}: {described.kind} on {namespace} {described.name}/"
+        query = _given(metricLabelSelector=_text(metric.selector))
         root = await self._custom_root(what, "")
         try:
             resource = await self._mapper.resource(described.api_version, described.kind)
@@ -86,7 +87,6 @@ class MetricsClient:
             path = f"{root}/namespaces/{namespace}/metrics/{metric.name}"
         else:
             path = f"{root}/namespaces/{namespace}/{resource.group_resource}/{described.name}/{metric.name}"
-        query = _given(metricLabelSelector=_text(metric.selector))
         shown = f"{resource.plural}.{_CUSTOM} {described.name}"
         items = await self._items("custom", path, query, shown, what, "")
         return Reading(amount=_milli(items[0]["value"]))
