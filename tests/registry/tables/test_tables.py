@@ -133,6 +133,17 @@ NOTHING = ["<none>"] * 4
             "NotReady",
             "0",
         ),
+        (  # sidecars after an init container that is not done are not looked at, whatever the condition says
+            pod(
+                {"initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}]},
+                conditions=[{"type": "Initialized", "status": "True"}],
+                initContainerStatuses=[status("i", running={}), status("s", restarts=4, running={})],
+                containerStatuses=[status(restarts=1, running={})],
+            ),
+            "0/2",
+            "Init:0/2",
+            "1",
+        ),
     ],
 )
 def test_words_of_pods(obj: Json, ready: str, word: str, restarts: str) -> None:
@@ -277,6 +288,27 @@ SELECTOR = {"matchLabels": {"a": "1"}, "matchExpressions": [{"key": "b", "operat
                 "status": {"currentMetrics": [{"type": "Resource", "resource": {"current": {"averageUtilization": 7}}}]},
             },
             ["a", "Deployment/d", "cpu: 7%/50%, memory: <unknown>/10Mi + 1 more...", "<unset>", 3, 0, "2s"],
+        ),
+        (
+            "autoscaling",
+            "HorizontalPodAutoscaler",
+            {
+                "spec": {"metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": {"averageValue": "1"}}}]},
+                "status": {"currentMetrics": [{"type": "Resource", "resource": {"current": {"averageUtilization": 7}}}]},
+            },
+            ["a", "/", "cpu: <nil>/1", "<unset>", 0, 0, "2s"],
+        ),
+        (
+            "storage.k8s.io",
+            "CSIDriver",
+            {"spec": {"tokenRequests": [{"audience": ""}]}},
+            ["a", True, False, False, "", False, "<none>", "2s"],
+        ),
+        (
+            "",
+            "PersistentVolumeClaim",
+            {"spec": {"volumeAttributesClassName": "", "storageClassName": "s"}},
+            ["a", "", "", "", "", "s", "", "2s", "<unset>"],
         ),
         (
             "networking.k8s.io",

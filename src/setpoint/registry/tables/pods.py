@@ -22,19 +22,26 @@ _DONE = {
 }
 
 
+class _Restarts(Struct):
+    """How often containers were restarted, and when the last of them ended before."""
+
+    number: int = 0
+    last: str = ""
+
+    def count(self, status: Mapping[str, Any]) -> None:
+        self.number += status.get("restartCount", 0)
+        finished = ((status.get("lastState") or {}).get("terminated") or {}).get("finishedAt") or ""
+        self.last = max(self.last, finished)
+
+
 class _Summary(Struct):
     """What the containers' statuses add up to."""
 
     reason: str
     ready: int = 0
-    restarts: int = 0
-    last_restart: str = ""
+    restarts: _Restarts = field(default_factory=_Restarts)
     sidecars: set[str] = field(default_factory=set)
-
-    def count(self, status: Mapping[str, Any]) -> None:
-        self.restarts += status.get("restartCount", 0)
-        finished = ((status.get("lastState") or {}).get("terminated") or {}).get("finishedAt") or ""
-        self.last_restart = max(self.last_restart, finished)
+    sidecar_restarts: _Restarts = field(default_factory=_Restarts)
 
 
 def _ended(terminated: Mapping[str, Any]) -> str:
@@ -62,10 +69,12 @@ def _initial(summary: _Summary, status: Mapping[str, Any], index: int, total: in
 
 
 def _initialising(pod: Object, summary: _Summary) -> bool:
-    """Go through the init containers; whether one of them is still to finish."""
+    """Go through the init containers up to the first that is still to finish; whether there is one."""
     total = len(pod["spec"].get("initContainers") or ())
     for index, status in enumerate((pod.get("status") or {}).get("initContainerStatuses") or ()):
-        summary.count(status)
+        summary.restarts.count(status)
+        if status.get("name") in summary.sidecars:
+            summary.sidecar_restarts.count(status)
         word = _initial(summary, status, index, total)
         if word is not None:
             summary.reason = word
@@ -75,14 +84,10 @@ def _initialising(pod: Object, summary: _Summary) -> bool:
 
 def _running(pod: Object, summary: _Summary) -> None:
     """Go through the containers, the last first: the first one's word wins."""
-    initial = (pod.get("status") or {}).get("initContainerStatuses") or ()
-    summary.restarts, summary.last_restart = 0, ""
-    for status in initial:
-        if status.get("name") in summary.sidecars:
-            summary.count(status)
+    summary.restarts = summary.sidecar_restarts
     running = False
     for status in reversed((pod.get("status") or {}).get("containerStatuses") or ()):
-        summary.count(status)
+        summary.restarts.count(status)
         state = status.get("state") or {}
         waiting, terminated = (state.get("waiting") or {}).get("reason"), state.get("terminated")
         if waiting:
@@ -123,9 +128,9 @@ def _gates(pod: Object) -> str:
 def _cells(pod: Object, now: float) -> list[Any]:
     spec, status = pod["spec"], pod.get("status") or {}
     summary = summarise(pod)
-    restarts = str(summary.restarts)
-    if summary.restarts and summary.last_restart:
-        restarts += f" ({since(summary.last_restart, now)} ago)"
+    restarts = str(summary.restarts.number)
+    if summary.restarts.number and summary.restarts.last:
+        restarts += f" ({since(summary.restarts.last, now)} ago)"
     ips = status.get("podIPs") or ()
     return [
         name(pod),

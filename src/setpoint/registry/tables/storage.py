@@ -25,8 +25,9 @@ def _modes(modes: Iterable[str] | None) -> str:
 
 
 def _class(obj: Object) -> str:
+    """The old annotation goes before the field, even where it is empty."""
     annotations = obj["metadata"].get("annotations") or {}
-    return annotations.get(_CLASS_ANNOTATION) or (obj.get("spec") or {}).get("storageClassName") or ""
+    return str(annotations.get(_CLASS_ANNOTATION, (obj.get("spec") or {}).get("storageClassName", "")))
 
 
 def _phase(obj: Object) -> str:
@@ -44,7 +45,7 @@ def _volume(obj: Object, now: float) -> list[Any]:
         _phase(obj),
         f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
         _class(obj),
-        spec.get("volumeAttributesClassName") or UNSET,
+        spec.get("volumeAttributesClassName", UNSET),
         (obj.get("status") or {}).get("reason", ""),
         age(obj, now),
         spec.get("volumeMode") or UNSET,
@@ -80,7 +81,7 @@ def _claim(obj: Object, now: float) -> list[Any]:
         (status.get("capacity") or {}).get("storage", "0") if bound else "",
         _modes(status.get("accessModes")) if bound else "",
         _class(obj),
-        spec.get("volumeAttributesClassName") or UNSET,
+        spec.get("volumeAttributesClassName", UNSET),
         age(obj, now),
         spec.get("volumeMode") or UNSET,
     ]
@@ -163,12 +164,12 @@ VOLUME_ATTACHMENT = simple(
 
 def _driver(obj: Object) -> list[Any]:
     spec = obj.get("spec") or {}
-    required = spec.get("attachRequired")
+    required, requests = spec.get("attachRequired"), spec.get("tokenRequests")
     return [
         True if required is None else required,
         bool(spec.get("podInfoOnMount")),
         bool(spec.get("storageCapacity")),
-        ",".join(one.get("audience", "") for one in spec.get("tokenRequests") or ()) or UNSET,
+        ",".join(one.get("audience", "") for one in requests) if requests else UNSET,
         bool(spec.get("requiresRepublish")),
         ",".join(spec.get("volumeLifecycleModes") or ()) or NONE,
     ]

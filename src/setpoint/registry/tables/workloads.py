@@ -266,21 +266,27 @@ def _target(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
     )
     if not source:
         return "<unknown type>"
-    metric, current = spec.get(source) or {}, (status.get(source) or {}).get("current") or {}
+    metric, measured = spec.get(source) or {}, status.get(source)
     target = metric.get("target") or {}
     if source in ("resource", "containerResource"):
-        return f"{metric.get('name', '')}: {_resource(target, current)}"
+        return f"{metric.get('name', '')}: {_resource(target, measured)}"
     if source == "pods":
-        return f"{current.get('averageValue') or UNKNOWN}/{target.get('averageValue', '')}"
+        return f"{_measured(measured, 'averageValue')}/{target.get('averageValue', '')}"
     if target.get("averageValue") is not None:
-        return f"{current.get('averageValue') or UNKNOWN}/{target['averageValue']} (avg)"
-    return f"{current.get('value') or UNKNOWN}/{target.get('value', '')}"
+        current = (measured or {}).get("current") or {}
+        return f"{current.get('averageValue', UNKNOWN)}/{target['averageValue']} (avg)"
+    return f"{_measured(measured, 'value')}/{target.get('value', '')}"
 
 
-def _resource(target: Mapping[str, Any], current: Mapping[str, Any]) -> str:
+def _measured(status: Mapping[str, Any] | None, part: str) -> str:
+    """One value of what was measured; Kubernetes shows the pointer where another was."""
+    return UNKNOWN if status is None else str((status.get("current") or {}).get(part, "<nil>"))
+
+
+def _resource(target: Mapping[str, Any], measured: Mapping[str, Any] | None) -> str:
     if target.get("averageValue") is not None:
-        return f"{current.get('averageValue') or UNKNOWN}/{target['averageValue']}"
-    wanted, is_now = target.get("averageUtilization"), current.get("averageUtilization")
+        return f"{_measured(measured, 'averageValue')}/{target['averageValue']}"
+    wanted, is_now = target.get("averageUtilization"), ((measured or {}).get("current") or {}).get("averageUtilization")
     return f"{UNKNOWN if is_now is None else f'{is_now}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
 
 
