@@ -271,6 +271,47 @@ async def test_an_empty_list_that_is_always_written_is_owned(api: Any) -> None:
     assert entries(taken) == {("b", "Update", ""): {"f:rules": {}}}
 
 
+def sent(manager: str, version: str) -> dict[str, Any]:
+    """An entry of managedFields as clients send them."""
+    entry = {"manager": manager, "operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1"}
+    return entry | {"fieldsV1": {"f:spec": {"f:replicas": {}}}}
+
+
+async def test_entries_of_versions_that_never_were_are_dropped(api: Any) -> None:
+    await api(f"POST {DEPLOYMENTS}?fieldManager=a", deployment(replicas=1))
+    entries_sent = [sent("former", "apps/v1beta1"), sent("never", "apps/v7"), sent("elsewhere", "v1")]
+    kept = await api.merge(f"{DEPLOYMENTS}/d?fieldManager=b", {"metadata": {"managedFields": entries_sent}})
+    assert [entry["manager"] for entry in kept["metadata"]["managedFields"]] == ["former"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "field", "complaints"),
+    [
+        ({"manager": "a" * 129}, "manager", ["Too long: may not be more than 128 bytes"]),
+        ({"subresource": "a" * 257}, "subresource", ["Too long: may not be more than 256 bytes"]),
+        (
+            {"manager": "é\ab\a"},
+            "manager",
+            [f'Invalid value: "é\\ab\\a": invalid character U+0007 (at position {place})' for place in (2, 4)],
+        ),
+    ],
+    ids=["manager", "subresource", "letters"],
+)
+async def test_names_in_entries_that_are_sent_are_checked(
+    api: Any, entry: dict[str, str], field: str, complaints: list[str]
+) -> None:
+    await api(f"POST {CONFIGMAPS}", config_map({"k": "v"}))
+    sends = sent("m", "v1") | entry | {"fieldsV1": {"f:data": {"f:k": {}}}}
+    refused = await api.merge(f"{CONFIGMAPS}/m", {"metadata": {"managedFields": [sends]}}, code=422)
+    told = [cause for cause in refused["details"]["causes"] if cause["field"] == f"metadata.managedFields[0].{field}"]
+    assert list(dict.fromkeys(cause["message"] for cause in told)) == complaints
+
+
+async def test_every_letter_of_a_manager_that_cannot_be_printed_is_told(api: Any) -> None:
+    refused = await api(f"POST {CONFIGMAPS}?fieldManager=%07%C3%A9%07", config_map(), code=422)
+    assert [cause["message"][-15:] for cause in refused["details"]["causes"]] == ["(at position 0)", "(at position 3)"]
+
+
 # --- validation of fields ---
 
 

@@ -12,21 +12,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from setpoint.api.machinery import integers, selectors
+from setpoint.api.machinery import integers, names, selectors
 from setpoint.api.machinery.status import (
     FieldError,
     bad_request,
     forbidden,
-    invalid,
     invalid_object,
     not_supported,
     required,
-    too_long,
 )
 from setpoint.apiserver.request import Request
 from setpoint.apiserver.routing import is_true
 
-_MANAGER_LIMIT = 128
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 Query = Mapping[str, Sequence[str]]
 
@@ -195,23 +192,13 @@ def write_options(request: Request, kind: str, *, apply: bool = False) -> WriteO
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
     if apply and not manager:
         errors.append(required("fieldManager", "is required for apply patch"))
-    errors += check_manager(manager)
+    errors += names.manager_errors(manager, "fieldManager")
     errors += check_dry_run(dry_run)
     if validation not in _VALIDATIONS:
         errors.append(not_supported("fieldValidation", validation, _VALIDATIONS))
     if errors:
         raise invalid_object("meta.k8s.io", kind, "", errors)
     return WriteOptions(kind, bool(dry_run), manager, validation, force)
-
-
-def check_manager(manager: str) -> list[FieldError]:
-    """A field manager has at most 128 bytes, all printable."""
-    errors = [too_long("fieldManager", _MANAGER_LIMIT)] if len(manager.encode()) > _MANAGER_LIMIT else []
-    position = next((index for index, letter in enumerate(manager) if not letter.isprintable()), None)
-    if position is not None:
-        detail = f"invalid character U+{ord(manager[position]):04X} (at position {position})"
-        errors.append(invalid("fieldManager", manager, detail))
-    return errors
 
 
 def check_dry_run(values: Sequence[str] | None) -> list[FieldError]:
@@ -230,4 +217,5 @@ def manager_of(options: WriteOptions, request: Request) -> str:
 @lru_cache(maxsize=256)
 def _of_agent(agent: str) -> str:
     prefix = agent.partition("/")[0]
-    return "".join(letter for letter in prefix if letter.isprintable())[:_MANAGER_LIMIT] or "unknown"
+    printable = "".join(letter for letter in prefix if letter.isprintable()).encode()
+    return printable[: names.MANAGER_LIMIT].decode(errors="ignore") or "unknown"

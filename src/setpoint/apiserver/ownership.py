@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from setpoint.api.machinery import decode, fields
+from setpoint.api.machinery import decode, fields, registered
 from setpoint.api.machinery.fields.tracking import Convert, Write
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError
@@ -95,10 +95,10 @@ def _track(call: Call, obj: Object, old: Object | None, node: Node, write: Write
 
 
 def _converter(call: Call) -> Convert | None:
-    """Objects in the versions of older entries; None where the resource has but one version."""
+    """Objects in the versions of older entries; None for a custom resource of one version, all of whose entries are of it."""
     resource, codec = call.resource, call.store.codec
     if len(resource.versions) == 1 and not resource.stored_api_version:
-        return None
+        return None if resource.custom else _unchanged(call)
     versions = {api_version(resource, version): version for version in resource.versions}
 
     def convert(obj: Object, wanted: str) -> tuple[Object, Any] | None:
@@ -106,6 +106,18 @@ def _converter(call: Call) -> Convert | None:
         if wanted in versions:
             return codec.served(stored, versions[wanted]), call.bodies.node(resource, versions[wanted])
         return (stored, call.pipeline.stored_node(resource)) if wanted == codec.stored_version else None
+
+    return convert
+
+
+def _unchanged(call: Call) -> Convert:
+    """Of a resource of one version: what entries of former versions own has the same names, other versions there are none."""
+    resource, here = call.resource, api_version(call.resource, call.version)
+
+    def convert(obj: Object, wanted: str) -> tuple[Object, Any] | None:
+        if wanted == here or registered.readable(wanted, resource.kind):
+            return obj, call.bodies.node(resource, call.version)
+        return None
 
     return convert
 

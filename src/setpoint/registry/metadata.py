@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery import names
-from setpoint.api.machinery.status import FieldError, forbidden, invalid, required
+from setpoint.api.machinery.status import FieldError, forbidden, invalid, required, too_long
 from setpoint.registry import generated
 from setpoint.registry.strategy import NameRule, Object
 
@@ -21,6 +21,7 @@ ORPHAN = "orphan"
 _STANDARD_FINALIZERS = ("kubernetes", ORPHAN, FOREGROUND)
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _FIELD = "metadata"
+_SUBRESOURCE_LIMIT = 256
 
 
 def fill_for_create(metadata: Metadata, created: str) -> None:
@@ -54,7 +55,7 @@ def validate(
         errors.append(invalid(f"{_FIELD}.generation", metadata["generation"], "must be greater than or equal to 0"))
     errors += validate_shared(metadata) if shared is None else shared
     errors += validate_finalizers(metadata.get("finalizers") or ())
-    return errors
+    return errors + validate_managers(metadata)
 
 
 def validate_change(
@@ -73,7 +74,7 @@ def validate_change(
         for name in _IMMUTABLE
         if metadata.get(name) != old.get(name)
     ]
-    return [*errors, *(validate_shared(metadata) if shared is None else shared)]
+    return [*errors, *(validate_shared(metadata) if shared is None else shared), *validate_managers(metadata)]
 
 
 def validate_finalizer_words(metadata: Mapping[str, Any]) -> list[FieldError]:
@@ -113,6 +114,17 @@ def validate_shared(metadata: Mapping[str, Any]) -> list[FieldError]:
         errors += names.annotation_errors(annotations, f"{_FIELD}.annotations")
     if owners := metadata.get("ownerReferences"):
         errors += validate_owners(owners)
+    return errors
+
+
+def validate_managers(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """Complaints about names in managedFields: the rest of an entry that cannot be read was not taken at all."""
+    errors: list[FieldError] = []
+    for index, entry in enumerate(metadata.get("managedFields") or ()):
+        field = f"{_FIELD}.managedFields[{index}]"
+        errors += names.manager_errors(entry.get("manager", ""), f"{field}.manager")
+        if len(entry.get("subresource", "").encode()) > _SUBRESOURCE_LIMIT:
+            errors.append(too_long(f"{field}.subresource", _SUBRESOURCE_LIMIT))
     return errors
 
 

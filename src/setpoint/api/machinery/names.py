@@ -16,6 +16,7 @@ Check = Callable[[str], list[str]]
 
 #: all annotations of an object together, keys and values
 ANNOTATIONS_LIMIT = 256 * 1024
+MANAGER_LIMIT = 128  # bytes of the name of a field manager
 #: a prefix, a slash and a name; a label's value
 _LONGEST_KEY, _LONGEST_VALUE = 253 + 1 + 63, 63
 
@@ -345,6 +346,17 @@ def annotation_errors(annotations: Mapping[str, str], field: str) -> list[FieldE
     errors = [invalid(field, key, complaint) for key in sorted(annotations) for complaint in qualified_name(key.lower())]
     if annotations_size(annotations) > ANNOTATIONS_LIMIT:
         errors.append(too_long(field, ANNOTATIONS_LIMIT))
+    return errors
+
+
+def manager_errors(manager: str, field: str) -> list[FieldError]:
+    """A field manager has at most 128 bytes, all printable; every letter that is not is told, with its place in bytes."""
+    errors = [too_long(field, MANAGER_LIMIT)] if len(manager) > MANAGER_LIMIT // 4 and _length(manager) > MANAGER_LIMIT else []
+    if not manager.isprintable():
+        for position, letter in enumerate(manager):
+            if not letter.isprintable():
+                detail = f"invalid character U+{ord(letter):04X} (at position {_length(manager[:position])})"
+                errors.append(invalid(field, manager, detail))
     return errors
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from setpoint.registry.resource import Table
-from setpoint.registry.strategy import Object
+from setpoint.registry.strategy import Column, Object
 from setpoint.registry.tables.printing import (
     AGE,
     CONTAINERS,
@@ -248,7 +248,7 @@ def _scale(obj: Object, now: float) -> list[Any]:
 
 SCALE = Table(
     (
-        column("Name", text=""),
+        Column("Name", "string", documents=NAME.documents),
         column("Desired", "autoscaling.v1.ScaleSpec.replicas", type="integer"),
         column("Available", "autoscaling.v1.ScaleStatus.replicas", type="integer"),
         AGE,
