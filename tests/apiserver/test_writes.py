@@ -312,6 +312,47 @@ async def test_every_letter_of_a_manager_that_cannot_be_printed_is_told(api: Any
     assert [cause["message"][-15:] for cause in refused["details"]["causes"]] == ["(at position 0)", "(at position 3)"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ({"strategy": {"rollingUpdate": {"maxSurge": True}}}, "json: cannot unmarshal bool into Go value of type int32"),
+        ({"strategy": {"rollingUpdate": {"maxSurge": 1.5}}}, "json: cannot unmarshal number 1.5 into Go value of type int32"),
+        ({"strategy": {"rollingUpdate": {"maxSurge": 2**31}}}, f"number {2**31} into Go value of type int32"),
+        ({"template": {"metadata": {"creationTimestamp": 5}}}, "json: cannot unmarshal number into Go value of type string"),
+    ],
+    ids=["bool", "float", "large", "time"],
+)
+async def test_types_that_read_themselves_do_not_know_where_they_stand(
+    api: Any, write: Writer, spec: dict[str, Any], complaint: str
+) -> None:
+    await api(f"POST {DEPLOYMENTS}", deployment())
+    refused = await write.patch(f"{DEPLOYMENTS}/d", {"spec": spec}, STRATEGIC, code=422)
+    assert refused["message"].endswith(complaint)
+    whole = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    refused = await write.apply(f"{DEPLOYMENTS}/d", whole, code=500, force=True)
+    assert refused["message"].endswith(complaint)
+
+
+async def test_what_is_made_of_maps_is_converted_as_go_converts_it(api: Any, write: Writer) -> None:
+    path = f"{DEPLOYMENTS}/d"
+    await api(f"POST {DEPLOYMENTS}", deployment())
+    cut = await write.patch(path, {"spec": {"replicas": 2**32 + 3}}, STRATEGIC)
+    assert cut["spec"]["replicas"] == 3
+    applied = deployment(replicas=2**32 + 4)
+    applied["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": 1.5}}
+    made = await write.apply(path, applied, force=True)
+    assert made["spec"]["replicas"] == 4
+    assert made["spec"]["template"]["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1500m"}}
+    below = await write.apply(path, deployment(replicas=2**31), code=422)
+    assert causes(below) == [("FieldValueInvalid", "spec.replicas")]
+
+
+async def test_a_directive_that_is_no_text_is_shown_as_go_does(api: Any, write: Writer) -> None:
+    await api(f"POST {CONFIGMAPS}", config_map())
+    refused = await write.patch(f"{CONFIGMAPS}/m", {"metadata": {"$patch": 5}}, STRATEGIC, code=500)
+    assert refused["message"] == "unknown patch type: %!s(int64=5) in map: map[$patch:5]"
+
+
 # --- validation of fields ---
 
 

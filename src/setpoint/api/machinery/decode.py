@@ -189,19 +189,36 @@ def check(
     """An object that a strategic merge patch or an apply has made, judged as if it had come as a body. Raises DecodeError.
 
     What it shares with `settled`, an object in canonical form, needs no judgement. Its fields have no order of their own:
-    Kubernetes sorts the complaints. A whole number may have been written with a point. `judge` has the first word about what does
-    not fit, and may raise an error of its own.
+    Kubernetes sorts the complaints. A whole number may have been written with a point, or be too large for its field. `judge` has
+    the first word about what does not fit, and may raise an error of its own.
     """
     try:
         return Decoded(_fitted(obj, node, empties=empties, settled=settled))
     except ValueError:
         if judge is not None:
             judge()
-        found = _again(orjson.dumps(go_numbers(obj)), node, empties=empties)
+        found = _again(orjson.dumps(_cut(go_numbers(obj), node)), node, empties=empties)
     complaints = sorted(found.warnings)
     if complaints and validation == STRICT:
         raise DecodeError(f"strict decoding error: {', '.join(complaints)}")
     return Decoded(found.obj, complaints if validation != IGNORE else [])
+
+
+def _cut(value: Any, node: Node | None) -> Any:
+    """Integers cut to the width of their fields, as Go converts one into the other."""
+    if node is None:
+        return value
+    match node.kind:
+        case "object" if isinstance(value, dict):
+            return {name: _cut(found, node.fields.get(name)) for name, found in value.items()}
+        case "map" if isinstance(value, dict):
+            return {name: _cut(found, node.items) for name, found in value.items()}
+        case "list" if isinstance(value, list):
+            return [_cut(found, node.items) for found in value]
+        case "integer" if type(value) is int and node.format == "int32":
+            return (value + 2**31) % 2**32 - 2**31
+        case _:
+            return value
 
 
 def _again(text: bytes, node: Node | None, *, empties: bool) -> Decoded:

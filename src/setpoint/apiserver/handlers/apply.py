@@ -71,25 +71,25 @@ def _converted(call: Call, merged: Object) -> Object:
     """The result in its canonical form. The kinds of its fields were checked, not what stands in them: that is a 500, too."""
     try:
         return call.bodies.canonical(merged, call.resource, call.version)
-    except ValueError as error:
-        kind, metadata = kind_of(merged), metadata_of(merged)
-        what = f"({metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {kind})"
-        detail = f"unable to convert unstructured object to {kind}: {_misfit(call, merged) or error}"
-        raise StatusError(500, "", f"failed to convert new object {what} to proper version: {detail}") from error
+    except ValueError:
+        return _restored(call, merged)
 
 
-def _misfit(call: Call, merged: Object) -> str | None:
-    """What does not fit its Go type, in Kubernetes' words."""
+def _restored(call: Call, merged: Object) -> Object:
+    """The same where values have to be converted first. Raises 500 with Go's words for what does not fit its type."""
     from setpoint.api.machinery.patch import restore
 
     node = call.bodies.tree(call.resource, call.version)
-    if found := restore.complaint(merged, node):
-        return found
-    try:
-        decode.check(merged, node)
-    except decode.DecodeError as error:
-        return str(error)
-    return None
+    found = restore.complaint(merged, node)
+    if not found:
+        try:
+            return decode.check(merged, node).obj
+        except decode.DecodeError as error:
+            found = str(error)
+    kind, metadata = kind_of(merged), metadata_of(merged)
+    what = f"({metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {kind})"
+    detail = f"unable to convert unstructured object to {kind}: {found}"
+    raise StatusError(500, "", f"failed to convert new object {what} to proper version: {detail}")
 
 
 def read(call: Call, validation: str) -> Object:

@@ -50,6 +50,17 @@ def go_print(value: Any) -> str:
     return go_float(value) if isinstance(value, float) else str(value)
 
 
+def go_text(value: Any) -> str:
+    """`%s` of a decoded JSON value, of which only strings are text: `%!s(int64=5)`."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(go_text, value))}]"
+    return "%!s(<nil>)" if value is None else f"%!s({go_type(value)}={go_print(value)})"
+
+
 def go_float(value: float) -> str:
     """`%v` of a float64: the shortest text, with an exponent below 1e-4 and from 1e6 on."""
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()

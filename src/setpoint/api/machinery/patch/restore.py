@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.api.machinery.patch.json_values import go_kind, go_print
+from setpoint.api.machinery.patch.json_values import go_kind, go_print, json_type
 from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.settled import is_shared
 from setpoint.api.machinery.status import StatusError, invalid, invalid_object
@@ -41,6 +41,10 @@ def complaint(value: Any, node: Node) -> str | None:
             return _items(value.values(), node) if isinstance(value, dict) else f"cannot restore map from {go_kind(value)}"
         case "list":
             return _items(value, node) if isinstance(value, list) else f"cannot restore slice from {go_kind(value)}"
+        case "int-or-string":
+            return _reads_itself(value, "int32") if type(value) not in (int, str) or _too_large(value) else None
+        case "time" | "micro-time":
+            return _reads_itself(value, "string") if type(value) is not str else None
         case _:
             return _scalar(value, node)
 
@@ -59,6 +63,18 @@ def _items(values: Any, node: Node) -> str | None:
     if node.items is None:
         return None
     return next((found for found in (complaint(value, node.items) for value in values) if found), None)
+
+
+def _too_large(value: Any) -> bool:
+    return type(value) is int and not -(2**31) <= value < 2**31
+
+
+def _reads_itself(value: Any, wanted: str) -> str | None:
+    """The complaint of a type that reads its own JSON, of which nobody says where it stands."""
+    if isinstance(value, float) and value.is_integer() and wanted == "int32":
+        return None
+    shown = f"number {go_print(value)}" if wanted == "int32" and type(value) in (int, float) else json_type(value)
+    return f"json: cannot unmarshal {shown} into Go value of type {wanted}"
 
 
 def _scalar(value: Any, node: Node) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.api.machinery.patch.json_values import go_print, go_type, json_type
+from setpoint.api.machinery.patch.json_values import go_print, go_text, go_type, json_type
 from setpoint.api.machinery.patch.merge import without_nulls
 from setpoint.api.machinery.patch.order import in_order, partition, same_key
 from setpoint.api.machinery.schema.node import Node
@@ -63,7 +63,7 @@ def _whole(patch: Json) -> Json:
         return {key: value for key, value in patch.items() if key != DIRECTIVE}
     if directive == "delete":
         return {}
-    raise internal(f"unknown patch type: {go_print(directive)} in map: {go_print(patch)}")
+    raise internal(f"unknown patch type: {go_text(directive)} in map: {go_print(patch)}")
 
 
 def _retain(merged: Json, patch: Json) -> None:
@@ -216,7 +216,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
         elif directive == "merge":
             raise internal("merging lists cannot yet be specified in the patch")
         else:
-            raise internal(f"unknown patch type: {go_print(directive)} in map: {go_print(item)}")
+            raise internal(f"unknown patch type: {go_text(directive)} in map: {go_print(item)}")
     return (plain, []) if replace else (original, plain)
 
 
