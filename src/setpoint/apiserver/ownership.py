@@ -16,6 +16,7 @@ from setpoint.api.machinery.schema.node import Node
 from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.call import Call
 from setpoint.apiserver.generic_store.objects import api_version
+from setpoint.registry.resource import CustomKind
 from setpoint.registry.strategy import Object, Strategy
 
 
@@ -74,7 +75,8 @@ def _own(call: Call, obj: Object, old: Object | None, manager: str, strategy: St
     if node is None:
         obj["metadata"].pop("managedFields", None)
         return
-    convert = _unpruned(call) if call.resource.custom else _converter(call)
+    custom = call.resource.custom
+    convert = _unpruned(call, custom) if custom else _converter(call)
     _track(call, obj, old, node, _write(call, manager, strategy, convert))
     if decode.holds_empty_list(call.request.body):
         call.store.canonical(obj)
@@ -94,17 +96,19 @@ def _track(call: Call, obj: Object, old: Object | None, node: Node, write: Write
             obj["metadata"]["managedFields"] = entries
 
 
-def _converter(call: Call) -> Convert | None:
-    """Objects in the versions of older entries; None for a custom resource of one version, all of whose entries are of it."""
+def _converter(call: Call) -> Convert:
+    """Objects in the versions of older entries. Raises 500 for a version that a custom resource does not have any more."""
     resource, codec = call.resource, call.store.codec
-    if len(resource.versions) == 1 and not resource.stored_api_version:
-        return None if resource.custom else _unchanged(call)
+    if len(resource.versions) == 1 and not resource.stored_api_version and not resource.custom:
+        return _unchanged(call)
     versions = {api_version(resource, version): version for version in resource.versions}
 
     def convert(obj: Object, wanted: str) -> tuple[Object, Any] | None:
         stored = codec.stored(obj, versions[obj["apiVersion"]]) if obj["apiVersion"] in versions else obj
         if wanted in versions:
             return codec.served(stored, versions[wanted]), call.bodies.node(resource, versions[wanted])
+        if resource.custom:
+            raise StatusError(500, "", f"request to convert CR to an invalid group/version: {wanted}")
         return (stored, call.pipeline.stored_node(resource)) if wanted == codec.stored_version else None
 
     return convert
@@ -122,16 +126,14 @@ def _unchanged(call: Call) -> Convert:
     return convert
 
 
-def _unpruned(call: Call) -> Convert | None:
+def _unpruned(call: Call, custom: CustomKind) -> Convert:
     """The same of a custom resource that is updated: conversions are not pruned here, and what does not fit then is an error."""
-    resource, custom = call.resource, call.resource.custom
-    if custom is None or len(resource.versions) == 1:
-        return None
+    resource = call.resource
     versions = {api_version(resource, version): version for version in resource.versions}
 
     def convert(obj: Object, wanted: str) -> tuple[Object, Any] | None:
         if wanted not in versions:
-            return None
+            raise fields.Misfit(wanted)
         try:
             converted = custom.convert(obj, wanted)
         except StatusError as error:
@@ -151,7 +153,7 @@ def apply(call: Call, live: Object | None, applied: Object, manager: str, *, for
     return fields.apply(live, applied, node, _write(call, manager, endpoint_strategy(call), _converter(call)), force=force)
 
 
-def _write(call: Call, manager: str, strategy: Strategy, convert: Convert | None) -> Write:
+def _write(call: Call, manager: str, strategy: Strategy, convert: Convert) -> Write:
     return Write(
         manager=manager,
         api_version=api_version(call.resource, call.version),

@@ -165,6 +165,29 @@ async def test_ownership_is_forgotten_where_another_owners_version_lacks_a_field
     assert "managedFields" not in changed["metadata"]
 
 
+async def test_entries_of_a_version_that_is_gone_stop_applies_until_an_update_drops_them(server: Server) -> None:
+    await server.define(typed(a={"type": "string"}))
+    merge, schema = "application/merge-patch+json", {"openAPIV3Schema": typed(a={"type": "string"})}
+
+    async def offer(*names: str) -> None:
+        versions = [{"name": name, "served": True, "storage": name == "v1", "schema": schema} for name in names]
+        await server.ask("PATCH", f"{CRDS}/widgets.demo.test", {"spec": {"versions": versions}}, content_type=merge)
+        await server.cluster.clock.advance(1)
+
+    await offer("v1", "v2")
+    body = {"apiVersion": "demo.test/v2", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"a": "x"}}
+    await server.ask("POST", WIDGETS.replace("/v1/", "/v2/"), body)
+    await offer("v1")
+    whole = {**body, "apiVersion": "demo.test/v1"}
+    sent, query = {"content-type": "application/apply-patch+yaml"}, {"fieldManager": ["m"]}
+    request = Request("PATCH", f"{WIDGETS}/a", query, sent, orjson.dumps(whole), USER)
+    refused = orjson.loads((await server.cluster._server.pipeline.handle(request)).body or b"null")
+    message = "request to convert CR to an invalid group/version: demo.test/v2"
+    assert (refused["code"], refused["message"]) == (500, message)
+    changed = await server.json("PATCH", f"{WIDGETS}/a", {"spec": {"a": "z"}}, content_type=merge)
+    assert "managedFields" not in changed["metadata"]
+
+
 async def test_answers_in_protobuf_are_refused_in_protobuf(server: Server) -> None:
     await server.define()
     await server.make()
