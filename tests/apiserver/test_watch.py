@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import orjson
+import pytest
 
 CONFIGMAPS = "/api/v1/namespaces/ns1/configmaps"
 
@@ -83,6 +84,23 @@ async def test_a_streaming_list_ends_with_the_annotated_bookmark(api: Any) -> No
     assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
     assert bookmark["object"]["kind"] == "ConfigMap"
     await seen.stream.aclose()
+
+
+@pytest.mark.parametrize(
+    ("plural", "cells"), [("configmaps", ["", 0, "<unknown>"]), ("limitranges", ["", "0001-01-01T00:00:00Z"])]
+)
+async def test_a_bookmark_in_a_table_is_a_row_of_nothing(api: Any, plural: str, cells: list[Any]) -> None:
+    path, accept = f"/api/v1/namespaces/ns1/{plural}", "application/json;as=Table;v=v1;g=meta.k8s.io"
+    query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    response = await api.respond(f"GET {path}?{query}", accept=accept)
+    table = orjson.loads(await anext(aiter(response.stream)))["object"]
+    await response.stream.aclose()
+    version = table["metadata"]["resourceVersion"]
+    metadata = {"resourceVersion": version, "annotations": {"k8s.io/initial-events-end": "true"}}
+    shown = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
+    assert table["metadata"] == {"resourceVersion": version}
+    assert table["rows"] == [{"cells": cells, "object": shown}]
+    assert table["columnDefinitions"][0]["name"] == "Name"
 
 
 async def test_an_expired_watch_is_one_error_event(api: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from setpoint.api.machinery.schema import times
 from setpoint.api.machinery.status import bad_request
 from setpoint.apiserver import partial
 from setpoint.apiserver.call import Call
@@ -34,7 +35,7 @@ _CREATED = Column(
 
 def _default_cells(obj: Object, _now: float) -> list[Any]:
     metadata = obj["metadata"]
-    return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+    return [metadata.get("name", ""), metadata.get("creationTimestamp") or times.ZERO]
 
 
 #: what a kind without columns of its own shows
@@ -63,14 +64,16 @@ def table(
     }
 
 
-def of_objects(call: Call, layout: Table, objects: Sequence[Object], metadata: dict[str, Any]) -> dict[str, Any]:
-    """A Table of objects that are made and not stored (a Scale, the parts of the control plane)."""
+def of_objects(
+    call: Call, layout: Table, objects: Sequence[Object], metadata: dict[str, Any], *, headers: bool = True
+) -> dict[str, Any]:
+    """A Table of objects that are made and not stored (a Scale, the parts of the control plane, bookmarks)."""
     now, content = call.clock.now(), content_of(call)
     rows = []
     for obj in objects:
         shown = {"Object": obj, "None": None}.get(content, partial.one(obj["metadata"], call.form.version))
         rows.append({"cells": layout.cells(obj, now), "object": shown})
-    columns = [_definition(column) for column in layout.columns]
+    columns = [_definition(column) for column in layout.columns] if headers else None
     version = f"meta.k8s.io/{call.form.version}"
     return {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": columns, "rows": rows}
 

@@ -111,17 +111,20 @@ class Lines:
         return str(revision).encode().join(self._bookmark)
 
     def _empty(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        form, resource = self._form, self._call.resource
-        if form.kind == "Table":
-            from setpoint.apiserver import tables
-
-            empty = tables.empty(metadata, form.version, self._call, headers=not self._table_started)
-            self._table_started = True
-            return empty
-        if form.kind:
+        """An object that has nothing but this metadata, in the form of the watch: in a Table it is a row as any other."""
+        form, call, resource = self._form, self._call, self._call.resource
+        if form.kind not in ("", "Table"):
             return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{form.version}", "metadata": metadata}
         obj = {"kind": resource.kind, "apiVersion": api_version(resource, self._version), "metadata": metadata}
-        return self._call.bodies.canonical(obj, resource, self._version)
+        obj = call.bodies.canonical(obj, resource, self._version)
+        if not form.kind:
+            return obj
+        from setpoint.apiserver import tables
+
+        listed = {"resourceVersion": metadata["resourceVersion"]}
+        table = tables.of_objects(call, tables.layout_of(call), [obj], listed, headers=not self._table_started)
+        self._table_started = True
+        return table
 
     def error(self, error: StatusError) -> bytes:
         return self._line("ERROR", orjson.dumps(error.status()))

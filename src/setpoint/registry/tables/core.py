@@ -201,7 +201,7 @@ PRIORITY_CLASS = Table(
         obj.get("value", 0),
         bool(obj.get("globalDefault")),
         age(obj, now),
-        obj.get("preemptionPolicy") or "PreemptLowerPriority",
+        obj.get("preemptionPolicy") or "",
     ],
 )
 RUNTIME_CLASS = simple(
