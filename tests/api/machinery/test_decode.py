@@ -217,6 +217,13 @@ def test_a_body_of_another_kind() -> None:
     )
 
 
+@pytest.mark.parametrize(("kind", "version"), [("Pod", "/v1"), ("Pod", "/"), ("Deployment", "apps/"), ("Deployment", "/")])
+def test_half_a_version_is_filled_in(kind: str, version: str) -> None:
+    """Where the group is the URL's, or there is none, the rest is taken from there."""
+    body = orjson.dumps({"kind": kind, "apiVersion": version, "metadata": {"name": "a"}})
+    assert decoded(body, kind).obj["metadata"]["name"] == "a"
+
+
 def test_numbers_keep_their_spelling_where_it_matters() -> None:
     body = '{"spec":{"containers":[{"name":"c","resources":{"limits":{"a":1e3,"b":1.50,"c":2}}}]}}'
     assert decoded(body, "Pod").obj["spec"]["containers"][0]["resources"]["limits"] == {"a": "1e3", "b": "1500m", "c": "2"}

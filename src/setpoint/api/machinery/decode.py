@@ -112,10 +112,14 @@ class Expected(Struct, frozen=True):
     def settle(self, obj: dict[str, Any]) -> tuple[str, str]:
         """Kind and version that the body claims; raises DecodeError for another kind."""
         kind = obj.get("kind") or self.kind
-        api_version = obj.get("apiVersion") or self.api_version
-        if api_version.count("/") > 1:
-            raise DecodeError(f"unexpected GroupVersion string: {api_version}")
-        version = api_version.rpartition("/")[2]
+        given = obj.get("apiVersion") or self.api_version
+        if given.count("/") > 1:
+            raise DecodeError(f"unexpected GroupVersion string: {given}")
+        group, _, version = given.rpartition("/")
+        api_version = f"{group}/{version}" if group else version
+        if not version and group in ("", _group(self.api_version)):  # as good as not given
+            api_version = self.api_version
+            version = api_version.rpartition("/")[2]
         if kind == self.kind and api_version == self.api_version:
             return kind, version
         if not (self.known and self.known(api_version, kind)) and not readable(api_version, kind):
