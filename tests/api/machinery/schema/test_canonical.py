@@ -15,6 +15,7 @@ from setpoint.api.machinery.schema import canonical, trees
 
 GOLDEN = Path(os.environ.get("GOLDEN", Path(__file__).resolve().parents[5] / "shared" / "golden"))
 CORE = "io.k8s.api.core.v1."
+RESOURCE = "io.k8s.api.resource.v1."
 
 
 def canonicalised(definition: str, **obj: Any) -> dict[str, Any]:
@@ -95,6 +96,9 @@ def test_fields_of_disabled_features_are_dropped() -> None:
     assert canonicalised(CORE + "PodStatus", nodeAllocatableResourceClaimStatuses=[{"resourceClaimName": "c"}]) == {}
     mount = canonicalised(CORE + "VolumeMountStatus", name="m", mountPath="/m", volumeStatus={"image": {"imageRef": "i"}})
     assert mount == {"name": "m", "mountPath": "/m"}
+    lists: dict[str, Any] = {"bools": [True], "ints": [1], "strings": ["a"], "versions": ["1.0.0"]}
+    assert canonicalised(RESOURCE + "DeviceAttribute", **lists) == {}
+    assert canonicalised(RESOURCE + "Device", name="d", nodeAllocatableResourceMappings={"cpu": {}}) == {"name": "d"}
 
 
 @pytest.mark.parametrize(

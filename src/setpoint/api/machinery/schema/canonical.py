@@ -36,7 +36,9 @@ DISABLED = frozenset(
         ("io.k8s.api.core.v1.VolumeMountStatus", "volumeStatus"),  # ImageVolumeWithDigest
         ("io.k8s.api.core.v1.VolumeProjection", "clusterTrustBundle"),  # ClusterTrustBundleProjection
         ("io.k8s.api.core.v1.VolumeProjection", "podCertificate"),  # PodCertificateRequest
-        ("io.k8s.api.resource.v1.DeviceAttribute", "ints"),  # DRAListTypeAttributes
+        ("io.k8s.api.resource.v1.Device", "nodeAllocatableResourceMappings"),  # DRANodeAllocatableResources
+        ("io.k8s.api.resource.v1.DeviceAttribute", "bools"),  # DRAListTypeAttributes
+        ("io.k8s.api.resource.v1.DeviceAttribute", "ints"),
         ("io.k8s.api.resource.v1.DeviceAttribute", "strings"),
         ("io.k8s.api.resource.v1.DeviceAttribute", "versions"),
         ("io.k8s.api.storage.v1.CSIDriverSpec", "preventPodSchedulingIfMissing"),  # VolumeLimitScaling
