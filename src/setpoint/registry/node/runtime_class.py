@@ -12,7 +12,8 @@ from setpoint.api.machinery import quantity
 from setpoint.api.machinery.status import FieldError, duplicate, required
 from setpoint.registry import go_form
 from setpoint.registry.fields import Errors, dns_label, immutable, labels
-from setpoint.registry.pod.validation.resources import container_resource_name, resource_amount
+from setpoint.registry.pod.validation.options import Options
+from setpoint.registry.pod.validation.resources import validate_container_resources
 from setpoint.registry.pod.validation.tolerations import validate_tolerations
 from setpoint.registry.pod.warnings import DEPRECATED_NODE_LABELS
 from setpoint.registry.strategy import Context, Object, Strategy
@@ -35,9 +36,8 @@ class RuntimeClassStrategy(Strategy):
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         handler = obj.get("handler", "")
         errors = dns_label("handler", handler) if handler else [required("handler")]
-        for name, value in sorted(((obj.get("overhead") or {}).get("podFixed") or {}).items()):
-            path = f"overhead.limits[{name}]"
-            errors += container_resource_name(path, name) + resource_amount(path, name, value)
+        limits = {"limits": (obj.get("overhead") or {}).get("podFixed")}  # looked at as if they were a container's
+        errors += validate_container_resources("overhead", limits, frozenset(), Options())
         scheduling = obj.get("scheduling") or {}
         errors += labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
         return errors + _tolerations("scheduling.tolerations", scheduling.get("tolerations") or ())
