@@ -44,6 +44,16 @@ def test_a_series_has_two_events_at_least_and_the_last_one_has_a_time() -> None:
     assert complaints(CORE, event(series={"count": 1})) == []
 
 
+def test_what_is_fixed_is_shown_as_kubernetes_holds_it() -> None:
+    changed = event(involvedObject={"kind": "Pod", "namespace": "default", "name": "q"}, related={"kind": "Pod"}, source={})
+    pod = '"Kind":"Pod","Namespace":"{}","Name":"{}","UID":"","APIVersion":"","ResourceVersion":"","FieldPath":""'
+    assert complaints(NEW, changed, event(source={"host": "h"})) == [
+        f"involvedObject: Invalid value: {{{pod.format('default', 'q')}}}: field is immutable",
+        'source: Invalid value: {"Component":"","Host":""}: field is immutable',
+        f"related: Invalid value: {{{pod.format('', '')}}}: field is immutable",
+    ]
+
+
 def test_core_events_have_free_names() -> None:
     assert CORE.validate_name("Pod_x.1", prefix=False) == []
     assert NEW.validate_name("Pod_x.1", prefix=False) != []
