@@ -10,7 +10,7 @@ from tests.registry.builders import complaints, context, created
 from setpoint.registry.admissionregistration.expressions import Environment
 from setpoint.registry.admissionregistration.policy_spec import validate_variables
 from setpoint.registry.admissionregistration.rules import validate_rule
-from setpoint.registry.admissionregistration.validating_policy import ValidatingPolicyStrategy
+from setpoint.registry.admissionregistration.validating_policy import ValidatingPolicyStrategy, validating_policy_status
 from setpoint.registry.admissionregistration.webhook_client import validate_client
 from setpoint.registry.admissionregistration.webhooks import MutatingWebhooksStrategy, ValidatingWebhooksStrategy
 from setpoint.registry.strategy import Strategy
@@ -102,3 +102,28 @@ def test_names_of_configurations_from_files_are_warned_of(strategy: Strategy) ->
     (warning,) = strategy.warnings_on_create(context(), {"metadata": {"name": "a.static.k8s.io"}})
     assert warning.startswith('metadata.name: names ending with ".static.k8s.io" will be reserved')
     assert strategy.warnings_on_update(context(), {"metadata": {"name": "a.k8s.io"}}, {}) == []
+
+
+def test_expressions_of_annotations_are_shown_as_they_were_given() -> None:
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    annotations = [{"key": "k", "valueExpression": " 1 "}]
+    policy = {"metadata": {"name": "p"}, "spec": {"matchConstraints": {"resourceRules": [rule]}, "auditAnnotations": annotations}}
+    assert complaints(ValidatingPolicyStrategy(), policy) == [
+        'spec.auditAnnotations[0].valueExpression: Invalid value: " 1 ": must evaluate to one of [string null_type] but got int'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reference", "complaint"),
+    [
+        ("spec.validations[0].expression", ""),
+        (" ", "Required value"),
+        ("spec.a[", 'Invalid value: "spec.a[": invalid JSONPath: '),
+    ],
+)
+def test_warnings_of_expressions_say_where_they_stand(reference: str, complaint: str) -> None:
+    warnings = [{"warning": "w", "fieldRef": reference}]
+    policy = {"metadata": {"name": "p"}, "spec": {}, "status": {"typeChecking": {"expressionWarnings": warnings}}}
+    found = complaints(validating_policy_status(), policy, {"metadata": {"name": "p"}, "spec": {}})
+    path = "status.typeChecking.expressionWarnings[0].fieldRef: "
+    assert [text.startswith(path + complaint) for text in found] == ([True] if complaint else [])

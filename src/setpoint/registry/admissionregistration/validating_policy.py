@@ -88,7 +88,8 @@ def _annotations(path: str, annotations: Sequence[Spec], policy: str, environmen
         errors.append(invalid(path, shown, f"must not have more than {_MAX_ANNOTATIONS} auditAnnotations"))
     seen: set[str] = set()
     for i, annotation in enumerate(annotations):
-        key, value, here = annotation.get("key", ""), annotation.get("valueExpression", "").strip(), f"{path}[{i}]"
+        key, given, here = annotation.get("key", ""), annotation.get("valueExpression", ""), f"{path}[{i}]"
+        value = given.strip()
         if policy:
             errors += qualified_name(f"{here}.key", f"{policy}/{key}")
         else:
@@ -98,7 +99,7 @@ def _annotations(path: str, annotations: Sequence[Spec], policy: str, environmen
         elif len(value.encode()) > _LONGEST_VALUE:
             errors.append(required(f"{here}.valueExpression", f"must not exceed {_LONGEST_VALUE} bytes in length"))
         else:
-            errors += environment.complaints(f"{here}.valueExpression", value, "string", "null_type")
+            errors += environment.complaints(f"{here}.valueExpression", value, "string", "null_type", given=given)
         if key in seen:
             errors.append(duplicate(f"{here}.key", key))
         seen.add(key)
@@ -107,14 +108,24 @@ def _annotations(path: str, annotations: Sequence[Spec], policy: str, environmen
 
 def _validate_status(obj: Object, _old: Object) -> Errors:
     status = obj.get("status") or {}
-    warnings = (status.get("typeChecking") or {}).get("expressionWarnings") or ()
-    errors = [
-        required(f"status.typeChecking.expressionWarnings[{i}].{field}")
-        for i, warning in enumerate(warnings)
-        for field in ("warning", "fieldRef")
-        if not (warning.get(field, "") if field == "warning" else warning.get(field, "").strip())
-    ]
+    errors: Errors = []
+    for i, warning in enumerate((status.get("typeChecking") or {}).get("expressionWarnings") or ()):
+        path = f"status.typeChecking.expressionWarnings[{i}]"
+        errors += [] if warning.get("warning") else [required(f"{path}.warning")]
+        errors += _field_reference(f"{path}.fieldRef", warning.get("fieldRef", "").strip())
     return errors + validate_conditions("status.conditions", status.get("conditions"))
+
+
+def _field_reference(path: str, reference: str) -> Errors:
+    from setpoint.api.machinery.jsonpath import JsonPath, JsonPathError
+
+    if not reference:
+        return [required(path)]
+    try:
+        JsonPath(reference)
+    except JsonPathError as error:
+        return [invalid(path, reference, f"invalid JSONPath: {error}")]
+    return []
 
 
 def validating_policy_status() -> StatusStrategy:
