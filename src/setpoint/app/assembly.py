@@ -15,6 +15,7 @@ from setpoint.apiserver.aggregation.following import Groups
 from setpoint.apiserver.authentication.service_accounts import ServiceAccountTokens
 from setpoint.apiserver.authentication.token_requests import TokenRequests
 from setpoint.apiserver.authorization.assembly import DEFAULT, Authorization, Chosen
+from setpoint.apiserver.authorization.claim_status import ClaimStatusRights
 from setpoint.apiserver.authorization.node.restriction import NodeRestriction
 from setpoint.apiserver.authorization.signers import signer_steps
 from setpoint.apiserver.call import Call
@@ -75,7 +76,7 @@ def make_pipeline(  # noqa: PLR0913  a server is put together of as many parts
         unreachable_seconds=timings.unreachable_toleration,
         ledger=reader,
         disabled=disabled_plugins,
-        last=(authorization.escalation, policies.rights, DeviceAdmin(reader)),
+        last=(authorization.escalation, policies.rights, DeviceAdmin(reader), ClaimStatusRights(authorization.authorizer)),
         plugins={
             "NodeRestriction": NodeRestriction(reader, authorization.authorizer),
             "PodSecurity": PodSecurity(reader, configured.pod_security),
