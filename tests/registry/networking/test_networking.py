@@ -39,12 +39,22 @@ def test_an_old_wildcard_rule_may_stay_as_wrong_as_it_was() -> None:
     assert complaints(IngressStrategy(), ingress("b", host="*.example"), ingress("/a", host="*.example"))
 
 
-def test_a_network_that_was_wrong_may_stay() -> None:
-    def policy(cidr: str) -> Json:
-        return {"metadata": {"name": "p"}, "spec": {"ingress": [{"from": [{"ipBlock": {"cidr": cidr}}]}]}}
+def test_a_changed_policy_is_checked_twice_the_second_time_but_for_the_networks_that_it_had() -> None:
+    def policy(cidr: str, key: str = "a") -> Json:
+        spec = {"podSelector": {"matchLabels": {key: "x"}}, "ingress": [{"from": [{"ipBlock": {"cidr": cidr}}]}]}
+        return {"metadata": {"name": "p"}, "spec": spec}
 
-    assert complaints(NetworkPolicyStrategy(), policy("10.0.0.0"), policy("10.0.0.0")) == []
-    assert complaints(NetworkPolicyStrategy(), policy("10.0.0.1"), policy("10.0.0.0"))
+    good, wrong = "10.0.0.0/8", "10.0.0.1/8"
+    network, label = "spec.ingress[0].from[0].ipBlock.cidr", "spec.podSelector.matchLabels"
+
+    def fields(new: Json, old: Json) -> list[str]:
+        return [text.partition(":")[0] for text in complaints(NetworkPolicyStrategy(), new, old)]
+
+    assert fields(policy(good), policy(wrong)) == []
+    assert fields(policy(wrong), policy(good)) == [network, network]
+    assert fields(policy(wrong), policy(wrong)) == [network]
+    assert fields(policy(good, "a b"), policy(good)) == [label, label]
+    assert fields(policy(wrong, "a b"), policy(wrong)) == [label, network, label]
 
 
 def test_a_scope_that_is_null_gets_its_default() -> None:

@@ -27,6 +27,7 @@ class NetworkPolicyStrategy(Strategy):
     """Which pods may talk to which."""
 
     has_generation: ClassVar[bool] = True
+    validates_whole_on_update: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -38,10 +39,14 @@ class NetworkPolicyStrategy(Strategy):
                     fill(port, "protocol", "TCP")
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return _validate_spec(obj.get("spec") or {}, {})
+        return _validate_spec(obj.get("spec") or {})
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        return _validate_spec(obj.get("spec") or {}, old.get("spec") or {})
+        """Kubernetes checks the whole as if it were new, and then the change: causes repeat, and wrong networks may not stay."""
+        spec, before = obj.get("spec") or {}, old.get("spec") or {}
+        lenient = bool(label_selector("", before.get("podSelector")))
+        whole = _validate_spec(spec, lenient=lenient)
+        return whole + _validate_spec(spec, frozenset(_networks(before)), lenient=lenient) if whole else []
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return list(_network_warnings(obj.get("spec") or {}))
@@ -62,10 +67,8 @@ def _network_warnings(spec: Spec) -> Iterator[str]:
                     yield from cidr_warnings(f"{path}.except[{k}]", value)
 
 
-def _validate_spec(spec: Spec, old: Spec) -> Errors:
-    """Networks and label values that an old policy already had wrong it may keep."""
-    lenient = bool(label_selector("", old.get("podSelector")))
-    known = frozenset(_networks(old))
+def _validate_spec(spec: Spec, known: frozenset[str] = frozenset(), *, lenient: bool = False) -> Errors:
+    """Networks that are `known` pass, and with `lenient` wrong values of labels, which an old policy may keep."""
     errors = label_selector("spec.podSelector", spec.get("podSelector"), allow_invalid_values=lenient)
     for side, peers in _SIDES:
         for i, rule in enumerate(spec.get(side) or ()):
