@@ -185,6 +185,18 @@ def test_reports_go_with_their_allocation() -> None:
     assert new["status"] == {}
 
 
+def test_a_report_goes_with_its_own_share_of_a_device() -> None:
+    shares = [{"driver": "d.example", "pool": "p", "device": "a", "shareID": share} for share in ("one", "two")]
+
+    def sharing(*results: Json) -> Json:
+        allocation = {"devices": {"results": [{"request": "r", **each} for each in results]}}
+        return {"metadata": {}, "spec": {}, "status": {"allocation": allocation, "devices": list(shares)}}
+
+    strategy, new = resource_claim_status(), sharing(shares[1])
+    strategy.prepare_for_update(context(), new, sharing(*shares))
+    assert new["status"]["devices"] == shares[1:]
+
+
 def test_counters_have_names_and_a_limit() -> None:
     assert [error.field for error in validate_counters("c", {})] == ["c"]
     assert [str(error) for error in validate_counters("c", dict.fromkeys(map(str, range(33))))] == [

@@ -128,7 +128,7 @@ def _allocated(claim: Object) -> frozenset[tuple[str, ...]]:
 
 
 def _device(holder: Spec) -> tuple[str, ...]:
-    return tuple(holder.get(field, "") for field in ("driver", "pool", "device"))
+    return tuple(holder.get(field) or "" for field in ("driver", "pool", "device", "shareID"))
 
 
 def resource_claim_status() -> StatusStrategy:
