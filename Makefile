@@ -48,7 +48,7 @@ test-servers:  ## tests with whole servers: one after the other
 
 test-agents:  ## beside them: agents with their containers, bounds; then the end-to-end tests again, as a user without rights
 	$(BIN)/python -m pytest tests/node tests/bounds
-	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py processes.py split.py)
+	SETPOINT_E2E_USER=unprivileged $(BIN)/python -m pytest $(addprefix tests/e2e/test_,kubectl.py port_forward.py processes.py split.py)
 
 soak: $(STAMP) bytecode  ## what takes longer: all seeds of the property tests, all recordings, a day in a cluster, fuzzing, an old kubectl
 	@$(DEBIAN) test

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from setpoint.api.machinery.schema import trees
-from setpoint.api.machinery.status import StatusError
 from setpoint.apiserver.admission_policies.following import AdmissionPolicies
 from setpoint.apiserver.admission_webhooks.following import AdmissionWebhooks
 from setpoint.apiserver.aggregation.assembling import Aggregation
@@ -156,7 +155,7 @@ def _mount_nodes(pipeline: Pipeline, kubelet: KubeletProxy | None) -> None:
 
 
 def _mount_streams(pipeline: Pipeline, kubelet: KubeletProxy) -> None:
-    """Logs, exec and attach of pods, passed on to their nodes."""
+    """Logs, exec, attach and ports of pods, passed on to their nodes."""
 
     async def pod_of(call: Call) -> Mapping[str, Any]:
         return call.store.codec.decode(await call.store.get(call.info.namespace, call.info.name))
@@ -172,8 +171,7 @@ def _mount_streams(pipeline: Pipeline, kubelet: KubeletProxy) -> None:
         return await kubelet.stream(call.request, await pod_of(call), "attach")
 
     async def forward(call: Call) -> Response:
-        options.host_of(await pod_of(call))
-        raise StatusError(501, "", "ports of pods are not forwarded here")
+        return await kubelet.forward(call.request, await pod_of(call))
 
     handlers = {"pods/log": log, "pods/exec": execute, "pods/attach": attach, "pods/portforward": forward}
     for name, handler in handlers.items():

@@ -1,4 +1,5 @@
-"""The narrow protocol between the agent and what runs containers (decision 18): sandbox, container, image, exec, attach, stats.
+"""The narrow protocol between the agent and what runs containers (decision 18): sandbox, container, image, exec, attach, ports,
+stats.
 
 A runtime decides nothing: it starts, stops and tells. Restarts, order, probes and backoff are the pod worker's. Ids are the
 runtime's own and unique for ever on a node. Every method may be called again after an error or a lost answer: `start_container`
@@ -7,6 +8,7 @@ with an id that already runs answers with that container, `stop_…` and `remove
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -239,6 +241,9 @@ class Runtime(Protocol):
         """Raises NotRunning, ContainerError."""
 
     async def attach(self, pod_uid: str, container_id: str, spec: ExecSpec) -> Session: ...
+    async def dial(self, pod_uid: str, port: int) -> socket.socket:
+        """A connection to what listens on a port of the pod's localhost; raises NotRunning, OSError."""
+
     async def pids(self, pod_uid: str) -> Sequence[int]:
         """The processes of a pod on this host, () where the runtime cannot say."""
 

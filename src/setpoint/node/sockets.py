@@ -21,6 +21,12 @@ def holder_outside(address: str, port: int, pids: Sequence[int]) -> str:
     return ""
 
 
+def held_by(address: str, port: int, pids: Sequence[int]) -> bool:
+    """Whether it is one of `pids` that answers on `address:port`."""
+    inodes = set(_listeners(address, port))
+    return bool(inodes) and any(_holds(pid, inodes) for pid in pids)
+
+
 def _listeners(address: str, port: int) -> Iterator[str]:
     """Inodes of the sockets that listen on the port, at this address or at all of them."""
     wanted = {_hex4(address), "00000000", "0" * 32, f"0000000000000000FFFF0000{_hex4(address)}"}

@@ -89,6 +89,12 @@ def stream_query(request: Request, container: str) -> list[tuple[str, str]]:
     return query + [("command", word) for word in request.query.get("command", ())]
 
 
+def forward_query(request: Request) -> list[tuple[str, str]]:
+    """What a forwarding of ports passes on: which, where the client has to say so before."""
+    ports = ",".join(request.query.get("ports", ()))
+    return [("port", ports)] if ports else []
+
+
 def check_streams(request: Request, *, command_needed: bool) -> None:
     """Raise StatusError 400 when nothing would be streamed, or exec has no command."""
     if not any(flag(request, name) for name in ("stdin", "stdout", "stderr")):

@@ -12,7 +12,7 @@ from setpoint.api.machinery.status import StatusError, bad_request, not_found
 from setpoint.apiserver import reach
 from setpoint.apiserver.bounds import MAX_MESSAGE
 from setpoint.apiserver.kubelet_proxy import options
-from setpoint.apiserver.kubelet_proxy.relay import PROTOCOLS, V5, Relay
+from setpoint.apiserver.kubelet_proxy.relay import FORWARDING, PROTOCOLS, V5, Relay
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
 
@@ -56,24 +56,39 @@ class KubeletProxy:
 
     async def stream(self, request: Request, pod: Mapping[str, Any], kind: str) -> Response:
         """Exec or attach (`kind`): relay WebSocket frames between the client and the node until either ends."""
+        container = options.container_of(pod, request.parameter("container"))
+        options.host_of(pod)
+        options.check_streams(request, command_needed=kind == "exec")
+        url = await self._url(kind, pod, container)
+        return await self._relayed(request, pod, url, options.stream_query(request, container), PROTOCOLS)
+
+    async def forward(self, request: Request, pod: Mapping[str, Any]) -> Response:
+        """Connections to the pod's ports (`portforward`), in the same way."""
+        options.host_of(pod)
+        url = await self._url("portForward", pod)
+        return await self._relayed(request, pod, url, options.forward_query(request), FORWARDING)
+
+    async def _relayed(
+        self, request: Request, pod: Mapping[str, Any], url: str, query: Sequence[tuple[str, str]], served: Sequence[str]
+    ) -> Response:
+        """The same stream to the client and to the node, by the first of the `served` protocols that the client offers."""
         from aiohttp import web
 
         from setpoint.apiserver.aiohttp_carrier import Carrier
 
-        container = options.container_of(pod, request.parameter("container"))
-        options.host_of(pod)
-        options.check_streams(request, command_needed=kind == "exec")
         if request.header("upgrade").lower() != "websocket" or not isinstance(request.carrier, Carrier):
             raise bad_request("unable to upgrade: only WebSocket upgrades are served here (kubectl 1.31 and newer speak them)")
-        protocols = [word.strip() for word in request.header("sec-websocket-protocol").split(",") if word.strip()]
-        chosen = next((protocol for protocol in PROTOCOLS if protocol in protocols), "")
-        if not chosen:
-            raise StatusError(400, "BadRequest", f"unable to upgrade: none of the protocols is served: {protocols}")
-        url = await self._url(kind, pod, container)
-        query = options.stream_query(request, container)
-        client = web.WebSocketResponse(protocols=(chosen,), max_msg_size=MAX_MESSAGE, compress=False, autoping=False)
+        protocols = [word.strip() for word in request.header("sec-websocket-protocol").split(",")]
+        chosen = next((protocol for protocol in served if protocol in protocols), None)
+        if chosen is None:
+            raise StatusError(
+                400, "BadRequest", f"unable to upgrade: none of the protocols is served: {[*filter(None, protocols)]}"
+            )
+        client = web.WebSocketResponse(
+            protocols=(chosen,) if chosen else (), max_msg_size=MAX_MESSAGE, compress=False, autoping=False
+        )
         try:
-            upstream = await self._upgrade(pod, f"{url}", query, chosen)
+            upstream = await self._upgrade(pod, url, query, chosen)
         except StatusError as error:
             if chosen != V5:
                 raise
@@ -104,7 +119,7 @@ class KubeletProxy:
         except aiohttp.ClientError as error:
             raise OSError(str(error)) from error
 
-    async def _url(self, kind: str, pod: Mapping[str, Any], container: str) -> str:
+    async def _url(self, kind: str, pod: Mapping[str, Any], container: str = "") -> str:
         node_name = options.host_of(pod)
         node = await self._get_node(node_name)
         if node is None:
@@ -113,7 +128,10 @@ class KubeletProxy:
         host = f"[{host}]" if ":" in host else host
         meta = pod["metadata"]
         path = f"/{kind}/{meta['namespace']}/{meta['name']}"
-        path += f"/{container}" if kind == "containerLogs" else f"/{meta['uid']}/{container}"
+        if kind != "containerLogs":
+            path += f"/{meta['uid']}"
+        if container:
+            path += f"/{container}"
         return f"https://{host}:{port}{path}"
 
     async def _upgrade(
@@ -124,7 +142,7 @@ class KubeletProxy:
         try:
             async with asyncio.timeout(_ANSWER):
                 return await self._sessions().ws_connect(
-                    url, params=query, protocols=(protocol,), max_msg_size=MAX_MESSAGE, autoclose=False
+                    url, params=query, protocols=(protocol,) if protocol else (), max_msg_size=MAX_MESSAGE, autoclose=False
                 )
         except aiohttp.WSServerHandshakeError as error:
             raise StatusError(error.status, "InternalError", f"Internal error occurred: {error.message}", {}) from error

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 ERROR = 3  # the channel of the final Status
 V5, V4 = "v5.channel.k8s.io", "v4.channel.k8s.io"
 PROTOCOLS = (V5, V4)
+#: of forwarded ports: SPDY's streams in one (kubectl), or a channel for each port (clients in Python, some without a name for it)
+FORWARDING = ("SPDY/3.1+portforward.k8s.io", V4, "")
 # kubectl before 1.34 begins to read before it has made its streams, and throws away what comes too early. Kubernetes' API server
 # calls the node only after it has answered the client, which takes about as long. A pong tells that the client reads; a moment
 # later its streams are there. One that sends no pong is not waited for. Both in seconds.

@@ -15,7 +15,7 @@ from setpoint.kit import tls
 from setpoint.kit.clock import Clock
 from setpoint.kit.logs import get_logger
 from setpoint.node.options import AgentOptions
-from setpoint.node.server import logs, pods, stats
+from setpoint.node.server import logs, pods, port_forward, stats
 from setpoint.node.server.keys import AGENT
 from setpoint.node.server.streams import attach, exec_
 
@@ -36,17 +36,18 @@ def make_app(agent: Agent, options: AgentOptions) -> web.Application:
             web.get("/stats/summary", stats.serve),
             web.get("/metrics/resource", stats.serve_resources),
             web.get("/containerLogs/{namespace}/{pod}/{container}", logs.serve),
-            *both("/exec", exec_),
-            *both("/attach", attach),
+            *both("/exec", exec_, "/{container}"),
+            *both("/attach", attach, "/{container}"),
+            *both("/portForward", port_forward.serve),
         ]
     )
     return app
 
 
-def both(path: str, handler: Handler) -> list[web.RouteDef]:
+def both(path: str, handler: Handler, container: str = "") -> list[web.RouteDef]:
     """With and without the pod's uid, by GET and POST, as kubelet serves streams."""
     return [
-        web.route(method, f"{path}/{{namespace}}/{{pod}}{uid}/{{container}}", handler)
+        web.route(method, f"{path}/{{namespace}}/{{pod}}{uid}{container}", handler)
         for method in ("GET", "POST")
         for uid in ("", "/{uid}")
     ]

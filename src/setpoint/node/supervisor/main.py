@@ -180,6 +180,8 @@ class Supervisor:
             return {"containers": [container.record for container in self.containers.by_id.values()]}, ()
         elif do == "listen":
             return self._listen(request)
+        elif do == "socket":
+            return self._socket(request)
         elif do == "pids":
             return {"pids": procfs.descendants(os.getpid())}, ()
         elif do == "stop":
@@ -198,6 +200,12 @@ class Supervisor:
     def _listen(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """A listener in the pod's network, handed over; it is the agent's from then on and ends with it."""
         self.handed = network.listen(request["address"], request["port"])
+        return {}, (self.handed.fileno(),)
+
+    def _socket(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """A socket that connects to what is in the pod's network, wherever it is used."""
+        family = socket.AF_INET6 if request["family"] == 6 else socket.AF_INET
+        self.handed = socket.socket(family, socket.SOCK_STREAM)
         return {}, (self.handed.fileno(),)
 
     def _stop(self) -> None:

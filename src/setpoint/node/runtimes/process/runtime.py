@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ from setpoint.node.runtime import (
     Session,
     Usage,
 )
-from setpoint.node.runtimes.process import aliases
+from setpoint.node.runtimes.process import aliases, dialing
 from setpoint.node.runtimes.process.isolation import Isolation
 from setpoint.node.runtimes.process.rights import Rights, Settings
 from setpoint.node.runtimes.process.session import ProcessSession, Streams, pipes, terminal
@@ -287,6 +288,11 @@ class ProcessRuntime:
 
         streams = Streams({"stdout": out, "stderr": err}, stdin, terminal=stdin if spec.tty else -1)
         return ProcessSession(streams, on_stdin_closed=stdin_closed)
+
+    async def dial(self, pod_uid: str, port: int) -> socket.socket:
+        address = self._rights.addresses.of(pod_uid)
+        pids = await self.pids(pod_uid)
+        return await dialing.dial(self._pod(pod_uid).client, address, port, pids)
 
     # -- figures
 
