@@ -351,11 +351,11 @@ def annotation_errors(annotations: Mapping[str, str], field: str) -> list[FieldE
 
 def manager_errors(manager: str, field: str) -> list[FieldError]:
     """A field manager has at most 128 bytes, all printable; every letter that is not is told, with its place in bytes."""
-    errors = [too_long(field, MANAGER_LIMIT)] if len(manager) > MANAGER_LIMIT // 4 and _length(manager) > MANAGER_LIMIT else []
+    errors = [too_long(field, MANAGER_LIMIT)] if len(manager) > MANAGER_LIMIT // 4 and length(manager) > MANAGER_LIMIT else []
     if not manager.isprintable():
         for position, letter in enumerate(manager):
             if not letter.isprintable():
-                detail = f"invalid character U+{ord(letter):04X} (at position {_length(manager[:position])})"
+                detail = f"invalid character U+{ord(letter):04X} (at position {length(manager[:position])})"
                 errors.append(invalid(field, manager, detail))
     return errors
 

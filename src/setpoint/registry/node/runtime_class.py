@@ -12,7 +12,6 @@ from setpoint.api.machinery import quantity
 from setpoint.api.machinery.status import FieldError, duplicate, required
 from setpoint.registry import go_form
 from setpoint.registry.fields import Errors, dns_label, immutable, labels
-from setpoint.registry.pod.validation.options import Options
 from setpoint.registry.pod.validation.resources import validate_container_resources
 from setpoint.registry.pod.validation.tolerations import validate_tolerations
 from setpoint.registry.pod.warnings import DEPRECATED_NODE_LABELS
@@ -37,7 +36,7 @@ class RuntimeClassStrategy(Strategy):
         handler = obj.get("handler", "")
         errors = dns_label("handler", handler) if handler else [required("handler")]
         limits = {"limits": (obj.get("overhead") or {}).get("podFixed")}  # looked at as if they were a container's
-        errors += validate_container_resources("overhead", limits, frozenset(), Options())
+        errors += validate_container_resources("overhead", limits, frozenset())
         scheduling = obj.get("scheduling") or {}
         errors += labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
         return errors + _tolerations("scheduling.tolerations", scheduling.get("tolerations") or ())
