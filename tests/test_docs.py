@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
-from setpoint.cli import cluster
+from setpoint.app import flags
+from setpoint.app.options import Join, Start, Stop
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-COMMANDS: dict[str, Callable[..., None]] = {"up": cluster.up, "node": cluster.node, "down": cluster.down}
+COMMANDS: dict[str, type[Struct]] = {"up": Start, "node": Join, "down": Stop}
 
 
 def _name(page: Path) -> str:
@@ -45,7 +46,5 @@ def _used(page: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_options_exist(page: Path) -> None:
-    known = {
-        command: {name.replace("_", "-") for name in inspect.signature(COMMANDS[command]).parameters} for command in COMMANDS
-    }
+    known = {command: {name.replace("_", "-") for name in flags.parameters(record)} for command, record in COMMANDS.items()}
     assert [pair for pair in _used(page) if pair[1].removeprefix("no-") not in known[pair[0]]] == []

@@ -86,11 +86,3 @@ def _private(directory: Path) -> None:
     directory.mkdir(exist_ok=True, mode=0o700)
     if stat.S_IMODE(directory.stat().st_mode) & 0o077:
         directory.chmod(0o700)
-
-
-def default_data_dir() -> Path:
-    """`$SETPOINT_DATA_DIR`, else `setpoint` in the user's data directory (XDG)."""
-    if chosen := os.environ.get("SETPOINT_DATA_DIR"):
-        return Path(chosen)
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "setpoint"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from setpoint.app.options import StartError
+from setpoint.app import flags
+from setpoint.app.options import Part, Start, StartError
 from setpoint.cli import cluster, quick
 
 #: commands that start parts of a cluster, which should take no longer than it must
-_STARTS: dict[str, Callable[..., None]] = {"up": cluster.up, "component": cluster.component}
+_STARTS: dict[str, tuple[Callable[[Any], None], type[Start | Part]]] = {
+    "up": (cluster.up, Start),
+    "component": (cluster.component, Part),
+}
 
 
 def main() -> NoReturn:
@@ -26,12 +30,12 @@ def main() -> NoReturn:
 
 
 def _run(words: list[str]) -> None:
-    command = _STARTS.get(words[0]) if words else None
-    if command is not None:
+    if words and words[0] in _STARTS:
+        command, record = _STARTS[words[0]]
         gc.disable()  # what a start makes stays; `app.run` has it collected and turns collections on once it is ready
-        arguments = quick.arguments(command, words[1:])
+        arguments = quick.arguments(flags.parameters(record), words[1:])
         if arguments is not None:
-            command(**arguments)
+            command(flags.fill(record, arguments))
             return
     from setpoint.cli import commands
 

@@ -1,35 +1,48 @@
-"""Starts `setpoint up` and `setpoint component` without importing typer when their words are plain options with plain values.
+"""Reads the words of `setpoint up` and `setpoint component` without typer when they are plain options with plain values.
 
-Typer costs a tenth of a whole start. Whatever is not plain (`--help`, an unknown option, a value of the wrong type) is left to
-typer, which knows how to say so: this file never complains.
+Typer costs a tenth of a whole start. Whatever is not plain (`--help`, an unknown option, a value of the wrong type or out of
+bounds) is left to typer, which knows how to say so: this file never complains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-#: how a value is read, by the first word in the option's annotation
-_READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str, "Path": Path}
+from setpoint.app.flags import Parameter
+
+#: types whose values are read by calling them
+_READ = (int, float, str, Path)
 
 
-def arguments(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] | None:
-    """What to call `command` with, by the same rules as typer's for its signature; None when typer has to look at it."""
-    kinds = {name: _kind(text) for name, text in command.__annotations__.items() if name != "return"}
-    required = [name for name in kinds if name not in _defaults(command)]
+def arguments(parameters: Mapping[str, Parameter], words: Sequence[str]) -> dict[str, Any] | None:
+    """What the words give the parameters, as typer would have it; None when typer has to look at them."""
+    required = [name for name, parameter in parameters.items() if parameter.required]
     found: dict[str, Any] = {}
     rest = list(words)
     while rest:
         name, value = _next(rest, required, found)
-        kind = kinds.get(name)
-        if kind is None or name in found or (kind == "bool") != (value is None):
+        parameter = parameters.get(name)
+        if parameter is None or name in found or (parameter.kind is bool) != (value is None):
+            return None
+        if value is None:
+            found[name] = True
+            continue
+        if parameter.kind not in _READ:
             return None
         try:
-            found[name] = True if value is None else _READERS[kind](value)
-        except (KeyError, ValueError):
+            found[name] = parameter.kind(value)
+        except ValueError:
+            return None
+        if not _within(found[name], parameter):
             return None
     return found if all(name in found for name in required) else None
+
+
+def _within(value: Any, parameter: Parameter) -> bool:
+    least, most = parameter.flag.least, parameter.flag.most
+    return (least is None or value >= least) and (most is None or value <= most)
 
 
 def _next(rest: list[str], required: Sequence[str], found: dict[str, Any]) -> tuple[str, str | None]:
@@ -41,14 +54,3 @@ def _next(rest: list[str], required: Sequence[str], found: dict[str, Any]) -> tu
     if equals and not value.startswith("-"):
         return name.replace("-", "_"), value
     return name.replace("-", "_"), rest.pop(0) if rest and not rest[0].startswith("-") else None
-
-
-def _defaults(command: Callable[..., None]) -> Sequence[str]:
-    code, values = command.__code__, command.__defaults__ or ()
-    names = code.co_varnames[: code.co_argcount]
-    return names[len(names) - len(values) :]
-
-
-def _kind(annotation: str) -> str:
-    """`int` from `Annotated[int | None, …]`."""
-    return annotation.removeprefix("Annotated[").split(",", 1)[0].split("|", 1)[0].strip()

@@ -14,8 +14,8 @@ import typer
 
 from setpoint.api.machinery.resource import Resource
 from setpoint.api.machinery.status import StatusError
-from setpoint.app.data_dir import DataDir, default_data_dir
-from setpoint.app.options import StartError
+from setpoint.app.data_dir import DataDir
+from setpoint.app.options import StartError, default_data_dir
 from setpoint.client.client import Client
 from setpoint.client.kubeconfig import Access, KubeconfigError, load
 from setpoint.client.transport import TransportError

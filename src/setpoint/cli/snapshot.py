@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from setpoint.app import pids
-from setpoint.app.data_dir import DataDir, default_data_dir
-from setpoint.app.options import StartError
+from setpoint.app.data_dir import DataDir
+from setpoint.app.options import StartError, default_data_dir
 from setpoint.storage.backends import sqlite_snapshot
 from setpoint.storage.backends.sqlite_snapshot import Snapshot
 from setpoint.storage.protocol import StoreError
