@@ -16,13 +16,13 @@ from typing import Any
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.kit import logs
-from setpoint.kit.channels import Channel, Closed
 from setpoint.kit.tasks import Tasks
 from setpoint.node import hooks
 from setpoint.node.downward import Surroundings
 from setpoint.node.launching import Launcher, hostname, log_path, termination_message, termination_path
 from setpoint.node.pod_worker import messages as m
 from setpoint.node.pod_worker.core import PodCore
+from setpoint.node.pod_worker.inbox import Inbox
 from setpoint.node.pod_worker.status import Place
 from setpoint.node.probes import Prober, Target
 from setpoint.node.runtime import ContainerError, ContainerInfo, ImageError, SandboxSpec, own_network
@@ -30,7 +30,6 @@ from setpoint.node.services import Services
 from setpoint.node.volumes.payload import VolumeError
 
 log = logs.get_logger("node.worker")
-INBOX = 4096
 
 
 class PodWorker:
@@ -45,7 +44,7 @@ class PodWorker:
         self._on_finish = on_finish
         place = Place(services.options.address)
         self.core = PodCore(pod, place, services.clock.now(), snapshot)
-        self._inbox: Channel[m.Event] = Channel(INBOX)
+        self._inbox = Inbox()
         self._launcher = Launcher(services, self.directory)
         self._tasks = Tasks(f"pod {pod.metadata.namespace}/{pod.metadata.name}")
         self._probes: dict[str, list[asyncio.Task[None]]] = {}
@@ -54,8 +53,7 @@ class PodWorker:
 
     def post(self, event: m.Event) -> None:
         """Tell the worker; after its end nothing happens."""
-        with contextlib.suppress(Closed):
-            self._inbox.send_nowait(event)
+        self._inbox.post(event)
 
     async def run(self) -> None:
         services = self._services
