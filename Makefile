@@ -57,7 +57,7 @@ soak: $(STAMP) bytecode  ## what takes longer: all seeds of the property tests, 
 	SETPOINT_SOAK=1200 $(BIN)/python -m pytest -s --timeout 3600 tests/bounds/test_soak.py
 	SETPOINT_EXAMPLES=all $(BIN)/python -m pytest tests/e2e/test_operators.py
 	SETPOINT_KUBECTL=$$(scripts/old_kubectl.sh $(VENV)) SETPOINT_TRANSCRIPTS=transcripts-1.20 \
-	  $(BIN)/python -m pytest tests/e2e/test_kubectl_transcripts.py
+	  $(BIN)/python -m pytest tests/e2e/test_kubectl_transcripts.py tests/e2e/test_spdy.py
 
 torture: $(STAMP) bytecode  ## what breaks it: kill -9, power failures, bad disks, histories with faults, etcd's members killed, overload
 	@$(DEBIAN) test

@@ -28,7 +28,7 @@ _SPECIAL = frozenset({"transfer-encoding", "upgrade", "expect"})
 #: prefixes of headers of which every value counts, in Request joined by line breaks, which no value holds
 REPEATED = ("impersonate-", "x-remote-")
 #: headers whose values are one list however many lines they take
-_LISTS = frozenset(("connection", "x-forwarded-for", "sec-websocket-protocol", "accept-encoding"))
+_LISTS = frozenset(("connection", "x-forwarded-for", "sec-websocket-protocol", "accept-encoding", "x-stream-protocol-version"))
 #: ASCII, the path's escapes sound; those of the query may be spoilt
 _TARGET = re.compile(rb"/(?:[\x21-\x24\x26-\x3e\x40-\x7e]|%[0-9A-Fa-f]{2})*(?:\?[\x21-\x7e]*)?")
 _spoilt = re.compile(r"%(?![0-9A-Fa-f]{2})|;").search

@@ -12,7 +12,7 @@ from setpoint.api.machinery.status import StatusError, bad_request, not_found
 from setpoint.apiserver import reach
 from setpoint.apiserver.bounds import MAX_MESSAGE
 from setpoint.apiserver.kubelet_proxy import options
-from setpoint.apiserver.kubelet_proxy.relay import FORWARDING, PROTOCOLS, V5, Relay
+from setpoint.apiserver.kubelet_proxy.relay import FORWARDED, PROCESS, V5, Relay, Served
 from setpoint.apiserver.pki import KeyPair
 from setpoint.apiserver.request import Request, Response
 
@@ -55,52 +55,60 @@ class KubeletProxy:
         return Response(200, {"Content-Type": "text/plain"}, stream=_chunks(answer))
 
     async def stream(self, request: Request, pod: Mapping[str, Any], kind: str) -> Response:
-        """Exec or attach (`kind`): relay WebSocket frames between the client and the node until either ends."""
+        """Exec or attach (`kind`): pass the streams on between the client and the node until either ends."""
         container = options.container_of(pod, request.parameter("container"))
         options.host_of(pod)
         options.check_streams(request, command_needed=kind == "exec")
         url = await self._url(kind, pod, container)
-        return await self._relayed(request, pod, url, options.stream_query(request, container), PROTOCOLS)
+        return await self._relayed(request, pod, url, options.stream_query(request, container), PROCESS)
 
     async def forward(self, request: Request, pod: Mapping[str, Any]) -> Response:
         """Connections to the pod's ports (`portforward`), in the same way."""
         options.host_of(pod)
         url = await self._url("portForward", pod)
-        return await self._relayed(request, pod, url, options.forward_query(request), FORWARDING)
+        return await self._relayed(request, pod, url, options.forward_query(request), FORWARDED)
 
     async def _relayed(
-        self, request: Request, pod: Mapping[str, Any], url: str, query: Sequence[tuple[str, str]], served: Sequence[str]
+        self, request: Request, pod: Mapping[str, Any], url: str, query: Sequence[tuple[str, str]], served: Served
     ) -> Response:
-        """The same stream to the client and to the node, by the first of the `served` protocols that the client offers."""
+        """The same stream to the client and to the node, in one of the forms that the client offers."""
+        from setpoint.apiserver.aiohttp_carrier import Carrier
+        from setpoint.apiserver.kubelet_proxy import spdy
+
+        carrier, upgrade = request.carrier, request.header("upgrade").lower()
+        if not isinstance(carrier, Carrier) or upgrade not in {"websocket", spdy.UPGRADE}:
+            raise bad_request("Upgrade request required")
+        if upgrade == spdy.UPGRADE:
+            streams = spdy.protocol_of(request, served.spdy)
+            node = await self._upgrade(pod, url, query, spdy.PREFIX + streams)
+            try:
+                await spdy.relay(carrier, node, streams)
+            finally:
+                await node.close()
+        else:
+            await self._web_socket(carrier, pod, url, query, served.chosen(request))
+        return Response(101, {})
+
+    async def _web_socket(
+        self, carrier: Carrier, pod: Mapping[str, Any], url: str, query: Sequence[tuple[str, str]], protocol: str
+    ) -> None:
         from aiohttp import web
 
-        from setpoint.apiserver.aiohttp_carrier import Carrier
-
-        if request.header("upgrade").lower() != "websocket" or not isinstance(request.carrier, Carrier):
-            raise bad_request("unable to upgrade: only WebSocket upgrades are served here (kubectl 1.31 and newer speak them)")
-        protocols = [word.strip() for word in request.header("sec-websocket-protocol").split(",")]
-        chosen = next((protocol for protocol in served if protocol in protocols), None)
-        if chosen is None:
-            raise StatusError(
-                400, "BadRequest", f"unable to upgrade: none of the protocols is served: {[*filter(None, protocols)]}"
-            )
-        client = web.WebSocketResponse(
-            protocols=(chosen,) if chosen else (), max_msg_size=MAX_MESSAGE, compress=False, autoping=False
-        )
+        named = (protocol,) if protocol else ()
+        client = web.WebSocketResponse(protocols=named, max_msg_size=MAX_MESSAGE, compress=False, autoping=False)
         try:
-            upstream = await self._upgrade(pod, url, query, chosen)
+            node = await self._upgrade(pod, url, query, protocol)
         except StatusError as error:
-            if chosen != V5:
+            if protocol != V5:
                 raise
-            await _accept(client, request.carrier)
+            await _accept(client, carrier)
             await Relay(client).refuse(error)
-            return Response(101, {})
+            return
         try:
-            await _accept(client, request.carrier)
-            await Relay(client).run(upstream)
+            await _accept(client, carrier)
+            await Relay(client).run(node)
         finally:
-            await upstream.close()
-        return Response(101, {})
+            await node.close()
 
     async def summary(self, node: Mapping[str, Any]) -> bytes:
         """What a node says that it and its pods use. Raises StatusError, OSError and TimeoutError."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec import Struct
 
 from setpoint.api.machinery.status import StatusError
+from setpoint.apiserver.request import Request
 
 if TYPE_CHECKING:
     import aiohttp
@@ -17,13 +19,31 @@ if TYPE_CHECKING:
 
 ERROR = 3  # the channel of the final Status
 V5, V4 = "v5.channel.k8s.io", "v4.channel.k8s.io"
-PROTOCOLS = (V5, V4)
-#: of forwarded ports: SPDY's streams in one (kubectl), or a channel for each port (clients in Python, some without a name for it)
-FORWARDING = ("SPDY/3.1+portforward.k8s.io", V4, "")
 # kubectl before 1.34 begins to read before it has made its streams, and throws away what comes too early. Kubernetes' API server
 # calls the node only after it has answered the client, which takes about as long. A pong tells that the client reads; a moment
 # later its streams are there. One that sends no pong is not waited for. Both in seconds.
 _PONG, _MOMENT = 0.25, 0.01
+
+
+class Served(Struct, frozen=True):
+    """The forms of one kind of stream: a WebSocket's protocols, best first, and what SPDY's streams may be."""
+
+    web_socket: Sequence[str]
+    spdy: Sequence[str]
+
+    def chosen(self, request: Request) -> str:
+        """The best that the client offers; raises StatusError 400."""
+        offered = [word.strip() for word in request.header("sec-websocket-protocol").split(",")]
+        for protocol in self.web_socket:
+            if protocol in offered:
+                return protocol
+        names = [*filter(None, offered)]
+        raise StatusError(400, "BadRequest", f"unable to upgrade: none of the protocols is served: {names}")
+
+
+PROCESS = Served((V5, V4), (V4,))
+#: kubectl's WebSockets carry SPDY's streams; clients in Python have a channel for each port, and some no name for that
+FORWARDED = Served(("SPDY/3.1+portforward.k8s.io", V4, ""), ("portforward.k8s.io",))
 
 
 class Relay:

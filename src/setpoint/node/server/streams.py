@@ -1,7 +1,6 @@
-"""`/exec` and `/attach` over WebSockets, `v5.channel.k8s.io` and `v4.channel.k8s.io`.
+"""`/exec` and `/attach`: a process's streams, over WebSockets.
 
-The first byte of a frame is its channel: 0 input, 1 output, 2 errors, 3 the final Status, 4 terminal size, and in v5 255, with
-which the client closes a channel ([255, 0]: end of input). Source: apimachinery's remotecommand constants and KEP-4006.
+`clients` knows the forms in which they go over the wire; here is what is said, and when it ends.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import asyncio
 import contextlib
 from typing import Any
 
-import aiohttp
 import orjson
 from aiohttp import web
 
@@ -18,12 +16,11 @@ from setpoint.kit.clock import Clock
 from setpoint.kit.tasks import Tasks
 from setpoint.node.pod_worker.track import Track
 from setpoint.node.runtime import ContainerError, ExecSpec, NotRunning, Session
+from setpoint.node.server.clients import CLOSE, ERROR, RESIZE, STDERR, STDIN, STDOUT, Client, accept
 from setpoint.node.server.keys import AGENT
 from setpoint.node.server.lookup import flag, pod_of
 from setpoint.node.worker import PodWorker
 
-PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
-STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _DRAIN = 0.5  # seconds without a word, after which what still holds an ended process's pipes open is its children, not output
 _LATE = 0.5  # seconds in which a container that ends silently was attached to too late
 _NO_POD = "unable to upgrade connection: pod does not exist"
@@ -77,38 +74,31 @@ def _spec(request: web.Request) -> ExecSpec:
     )
 
 
-async def _open(request: web.Request) -> web.WebSocketResponse:
-    socket = web.WebSocketResponse(protocols=PROTOCOLS, max_msg_size=0, compress=False)
-    await socket.prepare(request)
-    return socket
-
-
 async def _serve(request: web.Request, session: Session, spec: ExecSpec, late: str = "") -> web.StreamResponse:
     """`late` is what to say where nothing was heard because the end came at once: kubectl shows the log then."""
-    try:
-        socket = await _open(request)
-    except BaseException:
-        await session.close()
-        raise
-    clock = request.app[AGENT].clock
     async with Tasks("exec") as tasks:
         try:
-            began = clock.monotonic()
-            output = _Output(socket, session, spec)
-            code = await _converse(tasks, socket, session, output, clock)
-            too_late = late and not output.frames and clock.monotonic() - began < _LATE
-            if code is not None:
-                await _end(socket, _internal(late) if too_late else _status(code))
+            client = await accept(request, spec, tasks)
+            await _attend(tasks, client, session, spec, request.app[AGENT].clock, late)
+            await client.close()
         finally:
             await session.close()
-            await socket.close()
             tasks.stop()
-    return socket
+    return client.answer
 
 
-async def _converse(tasks: Tasks, socket: web.WebSocketResponse, session: Session, output: _Output, clock: Clock) -> int | None:
+async def _attend(tasks: Tasks, client: Client, session: Session, spec: ExecSpec, clock: Clock, late: str) -> None:
+    began = clock.monotonic()
+    output = _Output(client, session, spec)
+    code = await _converse(tasks, client, session, output, clock)
+    too_late = late and not output.frames and clock.monotonic() - began < _LATE
+    if code is not None:
+        await _end(client, _internal(late) if too_late else _status(code))
+
+
+async def _converse(tasks: Tasks, client: Client, session: Session, output: _Output, clock: Clock) -> int | None:
     """Pass everything both ways until the process ends (its exit code) or the client goes (None)."""
-    incoming = tasks.start("input", _input(socket, session, output.spec))
+    incoming = tasks.start("input", _input(client, session, output.spec))
     tasks.start("output", output.run())
     code = tasks.start("wait", session.wait())
     await asyncio.wait({code, incoming}, return_when=asyncio.FIRST_COMPLETED)
@@ -119,17 +109,17 @@ async def _converse(tasks: Tasks, socket: web.WebSocketResponse, session: Sessio
     return code.result()
 
 
-async def _end(socket: web.WebSocketResponse, status: dict[str, Any]) -> None:
+async def _end(client: Client, status: dict[str, Any]) -> None:
     """The Status is the last word."""
     with contextlib.suppress(ConnectionError):
-        await socket.send_bytes(bytes([ERROR]) + orjson.dumps(status))
+        await client.send(ERROR, orjson.dumps(status))
 
 
 class _Output:
     """What the process writes, to its end."""
 
-    def __init__(self, socket: web.WebSocketResponse, session: Session, spec: ExecSpec) -> None:
-        self._socket = socket
+    def __init__(self, client: Client, session: Session, spec: ExecSpec) -> None:
+        self._client = client
         self._session = session
         self.spec = spec
         self.frames = 0
@@ -144,13 +134,13 @@ class _Output:
                 if not stream:
                     break
                 if stream in self._wanted:
-                    await self._send(bytes([_CHANNELS[stream]]) + data)
+                    await self._send(_CHANNELS[stream], data)
         self._ended.set()
 
-    async def _send(self, frame: bytes) -> None:
+    async def _send(self, channel: int, data: bytes) -> None:
         self.frames += 1
         self._sending = True
-        await self._socket.send_bytes(frame)
+        await self._client.send(channel, data)
         self._sending = False
 
     async def goes_on(self, clock: Clock) -> bool:
@@ -159,18 +149,14 @@ class _Output:
         return not await clock.wait(self._ended, _DRAIN) and (self._sending or self.frames > before)
 
 
-async def _input(socket: web.WebSocketResponse, session: Session, spec: ExecSpec) -> None:
+async def _input(client: Client, session: Session, spec: ExecSpec) -> None:
     """What the client sends, until it goes; then the process loses its input."""
-    async for message in socket:
-        frame = message.data.encode() if message.type is aiohttp.WSMsgType.TEXT else message.data  # clients in Python send text
-        if not frame:
-            continue
-        channel, data = frame[0], frame[1:]
+    async for channel, data in client.frames():
         if channel == STDIN and spec.stdin:
             await session.write(data)
         elif channel == RESIZE:
             _resize(session, data)
-        elif channel == CLOSE and data[:1] == bytes([STDIN]) and socket.ws_protocol == PROTOCOLS[0]:
+        elif channel == CLOSE and data[:1] == bytes([STDIN]):
             await session.close_stdin()
 
 
@@ -185,10 +171,12 @@ async def _refuse(request: web.Request, message: str) -> web.StreamResponse:
 
     A refusal of the upgrade itself would make kubectl try SPDY instead.
     """
-    socket = await _open(request)
-    await _end(socket, _internal(message))
-    await socket.close()
-    return socket
+    async with Tasks("refusal") as tasks:
+        client = await accept(request, _spec(request), tasks)
+        await _end(client, _internal(message))
+        await client.close()
+        tasks.stop()
+    return client.answer
 
 
 def _internal(message: str) -> dict[str, Any]:
