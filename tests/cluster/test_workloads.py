@@ -15,6 +15,7 @@ from setpoint.testing.workloads import Exactness, Workloads, stages
 
 STEPS = 40
 QUIET_SECONDS = 330.0
+PERIODS = 30.0  # seconds in which loops that look every few seconds, or that pause after an error, come to their turn
 
 
 def seeds() -> range:
@@ -32,6 +33,7 @@ async def test_whatever_happens_each_workload_ends_as_declared(seed: int) -> Non
                 await workloads.heal()
                 await cluster.settled(1500)
                 await cluster.until(workloads.converged, 3000)
+                await cluster.advance(PERIODS)
                 await cluster.settled()
                 async with Quiet(cluster.store) as quiet:
                     await cluster.advance(QUIET_SECONDS)

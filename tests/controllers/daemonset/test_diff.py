@@ -48,7 +48,8 @@ def pod(owner: apps_v1.DaemonSet, name: str, on: str, image: str = "v1", **field
         deletionTimestamp=rfc3339(NOW) if fields.get("deleted") else None,
         age=fields.get("age", 100),
     )
-    ready = [{"type": "Ready", "status": "True", "lastTransitionTime": rfc3339(NOW - 50)}] if fields.get("ready", True) else []
+    since = rfc3339(NOW - fields.get("ready_for", 50))
+    ready = [{"type": "Ready", "status": "True", "lastTransitionTime": since}] if fields.get("ready", True) else []
     body = {
         "metadata": meta,
         "spec": {"nodeName": on, "containers": [{"name": "c", "image": image}]},
@@ -157,6 +158,14 @@ def test_a_surge_makes_the_new_pod_first() -> None:
     assert outcome(plan(owner, both, images=("v1", "v2"))) == ([], [])
     ready = [*old, pod(owner, "p2", "a", "v2")]
     assert outcome(plan(owner, ready, images=("v1", "v2"))) == ([], ["p"])
+
+
+def test_with_a_surge_the_next_look_is_when_the_new_pod_is_available() -> None:
+    """It is not the one that the status counts, which is: who waited for that alone would wait for ever."""
+    owner = daemon_set("v2", rolling={"maxSurge": 1, "maxUnavailable": 0}, minReadySeconds=3)
+    both = [pod(owner, "p", "a"), pod(owner, "q", "b"), pod(owner, "p2", "a", "v2", age=4, ready_for=1)]
+    result = plan(owner, both, images=("v1", "v2"))
+    assert (outcome(result), result.status.number_available, result.requeue_after) == (([], []), 2, 2.0)
 
 
 def test_with_a_surge_an_old_pod_goes_from_where_none_belongs_when_enough_others_are_available() -> None:

@@ -21,7 +21,7 @@ from setpoint.controllers.daemonset.rollout import Rollout, allows_surge
 from setpoint.controllers.daemonset.versions import Versions
 from setpoint.controllers.event import Event
 from setpoint.controllers.history import REVISION_LABEL
-from setpoint.controllers.owned_pods.state import is_available, is_ready, is_terminal
+from setpoint.controllers.owned_pods.state import is_available, is_ready, is_terminal, next_availability
 
 BURST = 250
 
@@ -46,7 +46,7 @@ def diff(observed: Observed) -> Plan:
         revisions.adopt,
         revisions.release,
         chosen.step,
-        requeue_after=_look_again(observed, counted.number_ready - counted.number_available),
+        requeue_after=_look_again(observed, pods.owned),
     )
     if not observed.trusted:
         return plan
@@ -64,8 +64,12 @@ def diff(observed: Observed) -> Plan:
     )
 
 
-def _look_again(observed: Observed, waiting: int) -> float | None:
-    wait = float(observed.daemon_set.spec.min_ready_seconds) if waiting else None
+def _look_again(observed: Observed, pods: Sequence[core_v1.Pod]) -> float | None:
+    """When the next pod becomes available, one that the status does not count yet (of a surge) included.
+
+    Kubernetes looks at those once, when it sees them become ready, and misses what it slept through.
+    """
+    wait = next_availability(pods, observed.daemon_set.spec.min_ready_seconds, observed.now)
     if observed.trusted:
         return wait
     return TIMEOUT + 1 if wait is None else min(wait, TIMEOUT + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from setpoint.api.types import core_v1
 from setpoint.kit.clock import parse_rfc3339
 
@@ -51,7 +53,7 @@ def is_available(pod: core_v1.Pod, min_ready_seconds: int, now: float) -> bool:
     return since is not None and since + min_ready_seconds <= now
 
 
-def next_availability(pods: tuple[core_v1.Pod, ...], min_ready_seconds: int, now: float) -> float | None:
+def next_availability(pods: Sequence[core_v1.Pod], min_ready_seconds: int, now: float) -> float | None:
     """In how many seconds the next of the ready pods becomes available; None if none is waiting for that."""
     if min_ready_seconds == 0:
         return None
