@@ -229,13 +229,13 @@ class Workloads(Chaos):
         """Endpoints and slices list what is ready, once."""
         behind = [pod for pod in pods if pod.metadata.labels.get("app") == name and _ready(pod)]
         ready = sorted(pod.status.pod_ip for pod in behind if not pod.metadata.deletion_timestamp)
-        endpoints = await self.client.get(core_v1.ENDPOINTS, name, NAMESPACE)
-        listed = sorted(address.ip for subset in endpoints.subsets for address in subset.addresses)
+        made = (await self.client.list(core_v1.ENDPOINTS, NAMESPACE, field_selector=f"metadata.name={name}")).items
+        listed = sorted(address.ip for each in made for subset in each.subsets for address in subset.addresses)
         selector = f"kubernetes.io/service-name={name}"
         slices = (await self.client.list(discovery_v1.ENDPOINTSLICES, NAMESPACE, label_selector=selector)).items
         sliced = [one for each in slices for one in each.endpoints or ()]
         shown = sorted(address for one in sliced if one.conditions.ready for address in one.addresses or ())
-        return [f"published {listed}, {shown}; ready {ready}"] if not listed == shown == ready else []
+        return [f"published {listed}, {shown}; ready {ready}"] if not made or not listed == shown == ready else []
 
     async def _left_over(self, pods: list[core_v1.Pod]) -> list[str]:
         """What nobody owns any more."""
