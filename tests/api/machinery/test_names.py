@@ -63,3 +63,8 @@ def test_labels_and_annotations_name_the_map_as_the_field() -> None:
     assert names.annotation_errors({"UPPER.example.com/Key": ""}, "f") == []
     too_big = names.annotation_errors({"a": "x" * names.ANNOTATIONS_LIMIT}, "metadata.annotations")
     assert str(too_big[0]) == "metadata.annotations: Too long: may not be more than 262144 bytes"
+
+
+def test_of_a_manager_that_is_too_long_few_letters_are_told() -> None:
+    assert [error.detail[-15:] for error in names.manager_errors("é\a", "f")] == ["(at position 2)"]
+    assert len(names.manager_errors("\a" * 100_000, "f")) == 1 + names.MANAGER_LIMIT

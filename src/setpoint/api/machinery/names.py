@@ -350,13 +350,17 @@ def annotation_errors(annotations: Mapping[str, str], field: str) -> list[FieldE
 
 
 def manager_errors(manager: str, field: str) -> list[FieldError]:
-    """A field manager has at most 128 bytes, all printable; every letter that is not is told, with its place in bytes."""
+    """A field manager has at most 128 bytes, all printable; every letter that is not is told, with its place in bytes.
+
+    Each is told with the whole name: of one that is too long only as much is looked at as may be there.
+    """
     errors = [too_long(field, MANAGER_LIMIT)] if len(manager) > MANAGER_LIMIT // 4 and length(manager) > MANAGER_LIMIT else []
     if not manager.isprintable():
-        for position, letter in enumerate(manager):
+        place = 0
+        for letter in manager[:MANAGER_LIMIT]:
             if not letter.isprintable():
-                detail = f"invalid character U+{ord(letter):04X} (at position {length(manager[:position])})"
-                errors.append(invalid(field, manager, detail))
+                errors.append(invalid(field, manager, f"invalid character U+{ord(letter):04X} (at position {place})"))
+            place += length(letter)
     return errors
 
 
