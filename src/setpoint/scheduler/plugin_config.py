@@ -52,9 +52,9 @@ CPU_AND_MEMORY = (ResourceWeight("cpu"), ResourceWeight("memory"))
 
 
 class ScoringStrategy(Struct, frozen=True, rename="camel"):
-    """LeastAllocated, MostAllocated or RequestedToCapacityRatio."""
+    """LeastAllocated, MostAllocated or RequestedToCapacityRatio: one that is written down has to say which."""
 
-    type: str = "LeastAllocated"
+    type: str = ""
     resources: tuple[ResourceWeight, ...] = CPU_AND_MEMORY
     requested_to_capacity_ratio: RequestedToCapacityRatio | None = None
 
@@ -64,7 +64,7 @@ class NodeResourcesFitArgs(Args, frozen=True):
 
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()
-    scoring_strategy: ScoringStrategy = ScoringStrategy()
+    scoring_strategy: ScoringStrategy = ScoringStrategy("LeastAllocated")
 
 
 class NodeResourcesBalancedAllocationArgs(Args, frozen=True):

@@ -36,7 +36,7 @@ from setpoint.scheduler.framework import (
 )
 from setpoint.scheduler.pods import PodInfo
 from setpoint.scheduler.profiles import DEFAULT_PROFILE, ProfileConfig
-from setpoint.scheduler.registry import PLUGINS, Registry, make
+from setpoint.scheduler.registry import PLUGINS, PluginError, Registry, make
 from setpoint.scheduler.scoring import Scoring
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import Code, Diagnosis, Status, failed, failed_at, named, unresolvable, unschedulable
@@ -75,6 +75,9 @@ class Profile:
         self._binds: Points[Bind] = at("bind", Bind)
         self._post_binds: Points[PostBind] = at("postBind", PostBind)
         sorters: Points[QueueSort] = at("queueSort", QueueSort)
+        if len(sorters) != 1:
+            name = f'profile with scheduler name "{self.name}"'
+            raise PluginError(f"only one queue sort plugin required for {name}, but got {len(sorters)}")
         [(_, sorter)] = sorters
         self.sort_key = sorter.sort_key
         interested: Points[EnqueueExtensions] = _those([*made.items()], EnqueueExtensions)

@@ -85,11 +85,10 @@ def make(plugins: Registry, name: str, handle: Handle, args: Any) -> Plugin:
     return row.factory(handle, _read(name, args, row.args))
 
 
-def check_args(name: str, args: Any) -> None:
-    """Raises PluginError if these cannot be the plugin's arguments."""
+def read_args(name: str, args: Any) -> config.Args | None:
+    """The arguments of a plugin of ours, typed; None without any. Raises PluginError if they cannot be the plugin's."""
     row = PLUGINS.get(name)
-    if row is not None and row.args is not None and args is not None:
-        _read(name, args, row.args)
+    return _read(name, args, row.args) if row is not None and row.args is not None and args is not None else None
 
 
 def _read(name: str, args: Any, type: type[config.Args]) -> config.Args:

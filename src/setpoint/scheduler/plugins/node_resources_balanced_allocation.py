@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from setpoint.api.types.core_v1 import Pod
 from setpoint.scheduler.framework import MAX_SCORE, CycleState, Handle
-from setpoint.scheduler.plugin_config import NodeResourcesBalancedAllocationArgs
+from setpoint.scheduler.plugin_config import CPU_AND_MEMORY, NodeResourcesBalancedAllocationArgs
 from setpoint.scheduler.resources import PLAIN
 from setpoint.scheduler.snapshot import NodeInfo
 from setpoint.scheduler.status import SKIP, Status
@@ -26,7 +26,7 @@ class NodeResourcesBalancedAllocation:
     local = True
 
     def __init__(self, handle: Handle, args: NodeResourcesBalancedAllocationArgs = DEFAULT_ARGS) -> None:
-        self._names = [each.name for each in args.resources]
+        self._names = [each.name for each in args.resources or CPU_AND_MEMORY]
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeInfo]) -> Status | None:
         requests = state.info.requests

@@ -11,7 +11,7 @@ from setpoint.api.types.resource_v1 import DEVICECLASSES
 from setpoint.scheduler.devices.extended import ExtendedResources, names_of
 from setpoint.scheduler.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from setpoint.scheduler.framework import CycleState, Handle
-from setpoint.scheduler.plugin_config import NodeResourcesFitArgs
+from setpoint.scheduler.plugin_config import CPU_AND_MEMORY, NodeResourcesFitArgs
 from setpoint.scheduler.plugins.resource_scoring import rate_of
 from setpoint.scheduler.resources import CPU, EPHEMERAL, MEMORY, PLAIN, PODS, Amounts, amounts, pod_requests
 from setpoint.scheduler.snapshot import NodeInfo
@@ -55,7 +55,7 @@ class NodeResourcesFit:
         self._handle = handle
         handle.listers.on_change(DEVICECLASSES, self._classes_changed)
         self._rate = rate_of(args.scoring_strategy)
-        self._scored = [(each.name, each.weight or 1) for each in args.scoring_strategy.resources]
+        self._scored = [(each.name, each.weight or 1) for each in args.scoring_strategy.resources or CPU_AND_MEMORY]
         self._skips_zero = args.scoring_strategy.type == "RequestedToCapacityRatio"
 
     def _classes_changed(self) -> None:
