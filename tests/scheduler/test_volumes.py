@@ -9,6 +9,7 @@ import pytest
 from setpoint.api.types.core_v1 import PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES, Pod
 from setpoint.api.types.storage_v1 import CSIDRIVERS, CSINODES, CSISTORAGECAPACITIES, STORAGECLASSES
 from setpoint.scheduler.cycle import NoFit
+from setpoint.scheduler.profiles import Enabled, PluginSet, ProfileConfig, merged
 from setpoint.testing.scheduling import Rig, expression, node, pod
 
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
@@ -172,6 +173,28 @@ def test_zones_of_volumes(rig: Rig) -> None:
     assert rig.schedule(user()) == "b"
     refused = user(nodeSelector={"topology.kubernetes.io/zone": "a"})
     assert "1 node(s) had no available volume zone" in reason(rig, refused)
+
+
+@pytest.mark.parametrize("label", ["", "a__", "a____b"])
+def test_a_zone_label_with_an_empty_zone_is_not_heeded(rig: Rig, label: str) -> None:
+    rig.nodes(node("c", labels={"topology.kubernetes.io/zone": "c"}))
+    volume(rig, labels={"topology.kubernetes.io/zone": label})
+    claim(rig, volume="v")
+    assert rig.schedule(user()) == "c"
+
+
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [(None, 'storageclass.storage.k8s.io "s" not found'), ("Immediate", "PersistentVolume had no name")],
+)
+def test_zones_of_a_claim_without_a_volume(mode: str | None, message: str) -> None:
+    without = PluginSet(disabled=(Enabled("VolumeBinding"),))
+    rig = Rig(config=ProfileConfig(everywhere=merged(without)))
+    rig.nodes(node("a"))
+    if mode:
+        storage_class(rig, waits=False)
+    claim(rig)
+    assert str(rig.no_fit(user())).startswith(f"0/1 nodes are available: {message}. ")
 
 
 def test_a_node_attaches_so_many_volumes(hosts: Rig) -> None:

@@ -57,15 +57,22 @@ class VolumeZone:
         if not name:
             if self._volumes.waits_for_pod(claim):
                 return []
-            missing = not class_of(claim)
-            raise ClaimError(
-                "PersistentVolumeClaim had no pv name and storageClass name" if missing else "PersistentVolume not found"
-            )
+            raise ClaimError(self._why_unbound(claim))
         volume = self._volumes.volume(name)
         if volume is None:
             raise ClaimError(f'persistentvolume "{name}" not found')
         labels = volume.metadata.labels
-        return [(key, frozenset(labels[key].split("__"))) for key in TOPOLOGY_LABELS if key in labels]
+        found = [(key, _zones_in(labels[key])) for key in TOPOLOGY_LABELS if key in labels]
+        return [(key, zones) for key, zones in found if zones]
+
+    def _why_unbound(self, claim: PersistentVolumeClaim) -> str:
+        """Why there is no volume to look at."""
+        name = class_of(claim)
+        if not name:
+            return "PersistentVolumeClaim had no pv name and storageClass name"
+        if self._volumes.storage_class(name) is None:
+            return f'storageclass.storage.k8s.io "{name}" not found'
+        return "PersistentVolume had no name"
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
         labels = node.labels
@@ -86,6 +93,12 @@ class VolumeZone:
             ClusterEventWithHint(EventResource.CLAIM, ActionType.ADD | ActionType.OTHER, is_claim_of),
             ClusterEventWithHint(EventResource.VOLUME, ActionType.ADD | ActionType.LABEL | ActionType.OTHER),
         )
+
+
+def _zones_in(label: str) -> frozenset[str]:
+    """The zones that a volume's label lists; none where one of them is empty: such a label is not heeded."""
+    zones = frozenset(zone.strip() for zone in label.split("__"))
+    return frozenset() if "" in zones else zones
 
 
 def _zones_changed(_: Pod, event: ClusterEvent) -> bool:
