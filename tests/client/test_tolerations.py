@@ -29,6 +29,13 @@ def test_a_toleration_of_a_taint(key: str, operator: str, value: str, expected: 
     assert not tolerates(Toleration(key=key, operator=operator, value=value, effect="NoExecute"), taint)
 
 
+@pytest.mark.parametrize("value", ["007", "1_0", "-0", "9223372036854775808", "\u0667", ""])
+def test_only_plain_numbers_are_compared(value: str) -> None:
+    taint, limit = Taint(key="load", value=value, effect="NoSchedule"), Toleration(key="load", operator="Gt", value="-1")
+    assert not tolerates(limit, taint)
+    assert not tolerates(Toleration(key="load", operator="Lt", value=value), Taint(key="load", value="-5", effect="NoSchedule"))
+
+
 def test_only_what_keeps_pods_away_counts() -> None:
     soft = Taint(key="a", effect="PreferNoSchedule")
     hard = Taint(key="b", effect="NoExecute")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from setpoint.api.types.core_v1 import Taint, Toleration
 
 NO_SCHEDULE, NO_EXECUTE, PREFER_NO_SCHEDULE = "NoSchedule", "NoExecute", "PreferNoSchedule"
+_decimal = re.compile("0|-?[1-9][0-9]{0,18}").fullmatch
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -26,11 +28,16 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _compares(toleration: Toleration, taint: Taint) -> bool:
-    try:
-        limit, value = int(toleration.value), int(taint.value)
-    except ValueError:
+    limit, value = _number(toleration.value), _number(taint.value)
+    if limit is None or value is None:
         return False
     return value < limit if toleration.operator == "Lt" else value > limit
+
+
+def _number(text: str) -> int | None:
+    """A whole number of 64 bits as one writes it by hand: no plus, no zeros in front, no underscores."""
+    number = int(text) if _decimal(text) else None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
 def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
