@@ -89,11 +89,11 @@ def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldErro
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    return FieldError("FieldValueTooLong", field, None, f"may not be more than {limit} bytes")
+    return FieldError("FieldValueTooLong", field, None, f"may not be more than {limit} byte{'' if limit == 1 else 's'}")
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
-    return FieldError("FieldValueTooMany", field, actual, f"must have at most {limit} items")
+    return FieldError("FieldValueTooMany", field, actual, f"must have at most {limit} item{'' if limit == 1 else 's'}")
 
 
 def internal(field: str, detail: str) -> FieldError:

@@ -34,10 +34,13 @@ from setpoint.api.machinery.schema import list_types, scale_fields, validating
         ({"type": "object", "additionalProperties": False}, {"a": 1}, ["x.a in body is a forbidden property"]),
         ({"type": "object", "additionalProperties": False}, {}, []),
         ({"type": "number", "multipleOf": 0.2}, 9.1, ["should be a multiple of 0.2"]),
+        ({"type": "string", "maxLength": 2}, "abc", ["may not be more than 2 bytes"]),
+        ({"type": "string", "maxLength": 1}, "ab", ["may not be more than 1 byte|"]),
+        ({"type": "array", "maxItems": 1}, [1, 2], ["must have at most 1 item|"]),
     ],
 )
 def test_a_value(schema: dict[str, Any], value: Any, details: list[str]) -> None:
-    found = [error.detail for error in validating.validate(value, schema, path="x")]
+    found = [f"{error.detail}|" for error in validating.validate(value, schema, path="x")]
     assert [wanted for wanted, said in zip(details, found, strict=True) if wanted not in said] == []
 
 

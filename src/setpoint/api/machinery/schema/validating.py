@@ -16,7 +16,7 @@ import orjson
 from setpoint.api.machinery.schema import strings
 from setpoint.api.machinery.schema.list_types import repeated_at
 from setpoint.api.machinery.schema.unchanged import unchanged
-from setpoint.api.machinery.status import FieldError, invalid, not_supported, required
+from setpoint.api.machinery.status import FieldError, invalid, not_supported, required, too_long, too_many
 
 Schema = Mapping[str, Any]
 
@@ -167,7 +167,7 @@ class Check:
     def _string(self, value: str, result: Result) -> None:
         schema, length = self.schema, len(value)
         if (most := schema.get("maxLength")) is not None and length > most:
-            result.errors.append(FieldError("FieldValueTooLong", self._field, value, f"may not be more than {most} bytes"))
+            result.errors.append(too_long(self._field, most))
         elif (least := schema.get("minLength")) is not None and length < least:
             result.errors.append(self._invalid(value, f"should be at least {least} chars long"))
         elif (pattern := schema.get("pattern")) and not strings.matches(pattern, value):
@@ -214,7 +214,7 @@ class Check:
         if (least := schema.get("minItems")) is not None and size < least:
             result.errors.append(self._invalid(size, f"should have at least {least} items"))
         if (most := schema.get("maxItems")) is not None and size > most:
-            result.errors.append(FieldError("FieldValueTooMany", self._field, size, _at_most(most)))
+            result.errors.append(too_many(self._field, size, most))
         if schema.get("uniqueItems") and next(repeated_at(value), None) is not None:
             result.errors.append(self._invalid("", "shouldn't contain duplicates"))
 
@@ -232,7 +232,7 @@ class Check:
             result.errors.append(self._invalid(size, f"should have at least {least} properties"))
             return
         if (most := schema.get("maxProperties")) is not None and size > most:
-            result.errors.append(FieldError("FieldValueTooMany", self._field, size, _at_most(most)))
+            result.errors.append(too_many(self._field, size, most))
             return
         known, others = schema.get("properties") or {}, schema.get("additionalProperties")
         before = old if type(old) is dict else {}
@@ -272,10 +272,6 @@ def _is_allowed(value: Any, each: Any) -> bool:
     if type(value) is float and type(each) is int:
         return int(value) == each
     return equal(value, each)
-
-
-def _at_most(most: int) -> str:
-    return f"must have at most {most} item{'' if most == 1 else 's'}"
 
 
 def _out_of_range(schema: Schema, value: float) -> str | None:
