@@ -75,7 +75,7 @@ def positive(**schema: Any) -> Json:
             field(type="integer", default=1, **{"x-kubernetes-validations": [{"rule": "self > oldSelf"}]}),
             ".properties[a].default: Invalid value: 1: failed rule: self > oldSelf",
         ),
-        (field(type="string", maxLength=1, default="xy"), ".properties[a].default: Too long: may not be more than 1 bytes"),
+        (field(type="string", maxLength=1, default="xy"), ".properties[a].default: Too long: may not be more than 1 byte"),
         (
             field(type="object", default={"b": 0}, properties={"b": positive(default=1)}),
             ".properties[a].default.b: Invalid value: 0: failed rule: self > 0",
