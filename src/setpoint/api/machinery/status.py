@@ -56,10 +56,23 @@ def go_value(value: Any) -> str:
         from setpoint.api.machinery.schema.reading import go_quoted
 
         return go_quoted(value)
+    if isinstance(value, float):
+        return go_double(value)
     text = orjson.dumps(value).decode()
     if isinstance(value, dict | list):  # Go's JSON encoder escapes what HTML would read as tags
         return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return text
+
+
+def go_double(value: float) -> str:
+    """A double as Go's `%v`: the shortest digits, with an exponent from a million on and below a ten-thousandth."""
+    from decimal import Decimal  # few answers show a double
+
+    number = Decimal(repr(value))
+    exponent = number.adjusted()
+    if not value or -4 <= exponent < 6:
+        return repr(value).removesuffix(".0")
+    return f"{number.normalize():e}".partition("e")[0] + f"e{exponent:+03d}"
 
 
 def required(field: str, detail: str = "") -> FieldError:

@@ -34,6 +34,12 @@ from setpoint.api.machinery.schema import list_types, scale_fields, validating
         ({"type": "object", "additionalProperties": False}, {"a": 1}, ["x.a in body is a forbidden property"]),
         ({"type": "object", "additionalProperties": False}, {}, []),
         ({"type": "number", "multipleOf": 0.2}, 9.1, ["should be a multiple of 0.2"]),
+        ({"type": "number", "maximum": 2500000.5}, 1e21, ["less than or equal to 2.5000005e+06|"]),
+        ({"type": "number", "maximum": 1000000}, 2000000.5, ["less than or equal to 1e+06|"]),
+        ({"type": "number", "maximum": 1000000}, 2000000, ["less than or equal to 1000000|"]),
+        ({"type": "number", "minimum": 100000}, 0.5, ["greater than or equal to 100000|"]),
+        ({"type": "integer", "multipleOf": -2}, 4, ["factor MultipleOf declared for x must be positive: -2|"]),
+        ({"type": "number", "multipleOf": -0.5}, 4.5, ["factor MultipleOf declared for x must be positive: -0.5|"]),
         ({"type": "string", "maxLength": 2}, "abc", ["may not be more than 2 bytes"]),
         ({"type": "string", "maxLength": 1}, "ab", ["may not be more than 1 byte|"]),
         ({"type": "array", "maxItems": 1}, [1, 2], ["must have at most 1 item|"]),
@@ -42,6 +48,14 @@ from setpoint.api.machinery.schema import list_types, scale_fields, validating
 def test_a_value(schema: dict[str, Any], value: Any, details: list[str]) -> None:
     found = [f"{error.detail}|" for error in validating.validate(value, schema, path="x")]
     assert [wanted for wanted, said in zip(details, found, strict=True) if wanted not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(5.0, "5"), (0.75, "0.75"), (1e-8, "1e-08"), (0.0001, "0.0001"), (-1234567.0, "-1.234567e+06")]
+)
+def test_a_double_is_shown_as_go_prints_it(value: float, shown: str) -> None:
+    [error] = validating.validate(value, {"type": "number", "enum": [1]}, path="x")
+    assert error.body() == f'Unsupported value: {shown}: supported values: "1"'
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import orjson
 from setpoint.api.machinery.schema import strings
 from setpoint.api.machinery.schema.list_types import repeated_at
 from setpoint.api.machinery.schema.unchanged import unchanged
-from setpoint.api.machinery.status import FieldError, invalid, not_supported, required, too_long, too_many
+from setpoint.api.machinery.status import FieldError, go_double, invalid, not_supported, required, too_long, too_many
 
 Schema = Mapping[str, Any]
 
@@ -181,8 +181,13 @@ class Check:
         schema = self.schema
         self._in_range("Checked", value, result)
         factor, least, most = schema.get("multipleOf"), schema.get("minimum"), schema.get("maximum")
-        if factor is not None and not _is_multiple(value, self._native("MultipleOf", factor, value, result)):
-            result.errors.append(self._invalid(value, f"should be a multiple of {number(factor)}"))
+        if factor is not None:
+            factor = self._native("MultipleOf", factor, value, result)
+            if factor < 0:
+                why = f"factor MultipleOf declared for {self.path} must be positive: {number(factor)}"
+                result.errors.append(invalid(self._field, factor, why))
+            elif not _is_multiple(value, factor):
+                result.errors.append(self._invalid(value, f"should be a multiple of {number(factor)}"))
         if least is not None:
             least, strict = self._native("Minimum boundary", least, value, result), schema.get("exclusiveMinimum")
             if value <= least if strict else value < least:
@@ -195,7 +200,7 @@ class Check:
     def _native(self, what: str, limit: float, value: float, result: Result) -> float:
         """A limit as it is compared with a value: with an integer as one, unless the type has no such limits."""
         fits = self._in_range(what, limit, result)
-        return int(limit) if fits and type(value) is int else limit
+        return int(limit) if fits and type(value) is int else float(limit)
 
     def _in_range(self, what: str, value: float, result: Result) -> bool:
         misfit = _out_of_range(self.schema, value)
@@ -298,18 +303,8 @@ def type_of(value: Any) -> str:
 
 
 def number(value: float) -> str:
-    """A bound as Go prints a double."""
-    if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e21):
-        return _short(float(value))
-    return repr(float(value)).replace("e-0", "e-0").replace("e+", "e+")
-
-
-def _short(value: float) -> str:
-    """Whole doubles: plain up to 21 digits, then with an exponent of two digits."""
-    if abs(value) < 1e21:
-        return str(int(value))
-    mantissa, _, exponent = f"{value:e}".partition("e")
-    return f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"
+    """A bound as Go prints it: a double unless it was made an integer to be compared with one."""
+    return go_double(value) if isinstance(value, float) else str(value)
 
 
 def _is_multiple(value: float, factor: float) -> bool:
