@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from pathlib import Path
 
@@ -30,7 +31,9 @@ async def test_writers_are_hardly_delayed_by_compaction_and_checkpoints(tmp_path
     compactions = 0
 
     async def write(writer: int) -> None:
-        for number in range(WRITES // WRITERS):
+        for number in itertools.count():
+            if number >= WRITES // WRITERS and compactions:  # a fast machine writes all before the first one
+                return
             before = time.perf_counter()
             await store.update(f"pods/d/{(writer * 31 + number) % KEYS}", lambda _: Encoded(value))
             times.append(time.perf_counter() - before)
