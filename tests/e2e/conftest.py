@@ -12,9 +12,18 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.unprivileged import NoWay, Someone, someone
+from tests.e2e.wire import Wire, wire_of
 
 from setpoint.testing.real import Cluster, Kubectl
 
+SLEEPER = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: app, image: "demo:v1", command: [sleep, "1000"]}]
+"""
 MakeCluster = Callable[..., Cluster]
 
 
@@ -85,6 +94,20 @@ def namespace(kubectl: Kubectl) -> Iterator[str]:
     yield name
     with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
         kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def wire(shared_cluster: Cluster, tmp_path: Path) -> Wire:
+    """By hand to the shared cluster, as its administrator."""
+    return wire_of(shared_cluster, tmp_path)
+
+
+@pytest.fixture
+def pod(kubectl: Kubectl, namespace: str) -> str:
+    """The path of a running pod."""
+    kubectl("apply", "-n", namespace, "-f", "-", stdin=SLEEPER)
+    kubectl("wait", "-n", namespace, "pod/p", "--for=condition=Ready", "--timeout=60s", seconds=90)
+    return f"/api/v1/namespaces/{namespace}/pods/p"
 
 
 @pytest.fixture(scope="session")

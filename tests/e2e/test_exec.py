@@ -5,37 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
-from tests.e2e.wire import Wire, wire_of
+from tests.e2e.wire import Wire
 
-from setpoint.testing.real import Cluster, Kubectl
-
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: p}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers: [{name: app, image: "demo:v1", command: [sleep, "1000"]}]
-"""
 V5, V4 = "v5.channel.k8s.io", "v4.channel.k8s.io"
-
-
-@pytest.fixture
-def wire(shared_cluster: Cluster, tmp_path: Path) -> Wire:
-    return wire_of(shared_cluster, tmp_path)
-
-
-@pytest.fixture
-def pod(kubectl: Kubectl, namespace: str) -> str:
-    """The path of a running pod."""
-    kubectl("apply", "-n", namespace, "-f", "-", stdin=POD)
-    kubectl("wait", "-n", namespace, "pod/p", "--for=condition=Ready", "--timeout=60s", seconds=90)
-    return f"/api/v1/namespaces/{namespace}/pods/p"
 
 
 async def converse(wire: Wire, pod: str, script: str, protocols: list[str], *frames: bytes | str) -> tuple[str, dict[int, bytes]]:

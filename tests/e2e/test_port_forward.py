@@ -44,13 +44,13 @@ def free_port() -> int:
 class Pod:
     """A pod that serves on `port` of its localhost."""
 
-    def __init__(self, kubectl: Kubectl, namespace: str) -> None:
+    def __init__(self, kubectl: Kubectl, namespace: str, **spec: Any) -> None:
         self.namespace = namespace
         self.port = free_port()  # where pods share the host's network, two cannot have the same
         container: dict[str, Any] = {"name": "app", "image": "demo:v1", "command": ["python3", "-c", SERVER, str(self.port)]}
         listens = {"exec": {"command": ["python3", "-c", f"import socket; socket.create_connection(('127.0.0.1', {self.port}))"]}}
         container["readinessProbe"] = {**listens, "periodSeconds": 1}
-        spec = {"terminationGracePeriodSeconds": 1, "containers": [container]}
+        spec |= {"terminationGracePeriodSeconds": 1, "containers": [container]}
         manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
         kubectl("apply", "-n", namespace, "-f", "-", stdin=json.dumps(manifest))
         kubectl("wait", "-n", namespace, "pod/p", "--for=condition=Ready", "--timeout=60s", seconds=90)
@@ -115,18 +115,22 @@ def test_kubectl_forwards_connections_beside_each_other(forwarding: Forwarding) 
         connection.close()
 
 
-def test_a_port_of_somebody_else_is_refused(kubectl: Kubectl, pod: Pod, tmp_path: Path) -> None:
+@pytest.mark.parametrize("host_network", [False, True])
+def test_a_port_of_somebody_else_is_refused(kubectl: Kubectl, namespace: str, tmp_path: Path, host_network: bool) -> None:
     """On the host's network, too: that the test listens there makes it no port of the pod's."""
+    pod = Pod(kubectl, namespace, hostNetwork=host_network)
     with socket.create_server(("127.0.0.1", 0)) as mine:
         port = mine.getsockname()[1]
-        forwarding = Forwarding(kubectl, pod.namespace, port, tmp_path)
+        own, other = (Forwarding(kubectl, namespace, number, tmp_path) for number in (pod.port, port))
         try:
-            assert forwarding.ask(b"hello") == b""
-            eventually(lambda: f"failed to connect to localhost:{port} inside the pod: connection refused" in forwarding.said())
-            assert f"error forwarding port {port} to pod p_{pod.namespace}, uid " in forwarding.said()
+            assert own.ask(b"hello") == answer(b"hello")
+            assert other.ask(b"hello") == b""
+            eventually(lambda: f"failed to connect to localhost:{port} inside the pod: connection refused" in other.said())
+            assert f"error forwarding port {port} to pod p_{namespace}, uid " in other.said()
         finally:
-            forwarding.process.terminate()
-            forwarding.process.wait(20)
+            for each in (own, other):
+                each.process.terminate()
+                each.process.wait(20)
 
 
 def test_a_connection_ends_with_its_pod(kubectl: Kubectl, pod: Pod, forwarding: Forwarding) -> None:

@@ -11,42 +11,20 @@ import os
 import ssl
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import psutil
 import pytest
-from tests.e2e.wire import Wire, wire_of
+from tests.e2e.wire import Wire
 
 from setpoint.node.server.spdy.frames import Data, Decoder, Encoder
-from setpoint.testing.real import Cluster, Kubectl, eventually
+from setpoint.testing.real import Cluster, eventually
 
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: p}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers: [{name: app, image: "demo:v1", command: [sleep, "1000"]}]
-"""
 UPGRADE = "Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
 #: as Go writes a header with several values
 OFFERED = "".join(
     f"X-Stream-Protocol-Version: {name}\r\n" for name in ("v5.channel.k8s.io", "v4.channel.k8s.io", "channel.k8s.io")
 )
-
-
-@pytest.fixture
-def wire(shared_cluster: Cluster, tmp_path: Path) -> Wire:
-    return wire_of(shared_cluster, tmp_path)
-
-
-@pytest.fixture
-def pod(kubectl: Kubectl, namespace: str) -> str:
-    """The path of a running pod."""
-    kubectl("apply", "-n", namespace, "-f", "-", stdin=POD)
-    kubectl("wait", "-n", namespace, "pod/p", "--for=condition=Ready", "--timeout=60s", seconds=90)
-    return f"/api/v1/namespaces/{namespace}/pods/p"
 
 
 class Client:

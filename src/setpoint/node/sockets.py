@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator, Sequence
 
 _LISTEN = "0A"
+_V6_LOOPBACK = "0" * 24 + "01000000"  # ::1, as the kernel shows it
 
 
 def holder_outside(address: str, port: int, pids: Sequence[int]) -> str:
@@ -23,13 +24,16 @@ def holder_outside(address: str, port: int, pids: Sequence[int]) -> str:
 
 def held_by(address: str, port: int, pids: Sequence[int]) -> bool:
     """Whether it is one of `pids` that answers on `address:port`."""
+    if not os.path.exists("/proc/net/tcp"):
+        return True
     inodes = set(_listeners(address, port))
     return bool(inodes) and any(_holds(pid, inodes) for pid in pids)
 
 
 def _listeners(address: str, port: int) -> Iterator[str]:
     """Inodes of the sockets that listen on the port, at this address or at all of them."""
-    wanted = {_hex4(address), "00000000", "0" * 32, f"0000000000000000FFFF0000{_hex4(address)}"}
+    wanted = {"00000000", "0" * 32}
+    wanted |= {_V6_LOOPBACK} if address == "::1" else {_hex4(address), f"0000000000000000FFFF0000{_hex4(address)}"}
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table, encoding="ascii") as file:

@@ -203,10 +203,10 @@ class Supervisor:
         return {}, (self.handed.fileno(),)
 
     def _socket(self, request: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
-        """A socket that connects to what is in the pod's network, wherever it is used."""
+        """A socket that connects to what is in the pod's network, wherever it is used; and which network that is."""
         family = socket.AF_INET6 if request["family"] == 6 else socket.AF_INET
         self.handed = socket.socket(family, socket.SOCK_STREAM)
-        return {}, (self.handed.fileno(),)
+        return {"network": procfs.network()}, (self.handed.fileno(),)
 
     def _stop(self) -> None:
         self.containers.kill_all()

@@ -64,6 +64,14 @@ def marked(pid: int, marker: str, value: str) -> bool:
     return f"{marker}={value}".encode() in environment.split(b"\0")
 
 
+def network() -> str:
+    """The network namespace of this process; "" where there are none."""
+    try:
+        return os.readlink("/proc/self/ns/net")
+    except OSError:
+        return ""
+
+
 def descendants(root: int) -> list[int]:
     """All living processes below `root`."""
     children: dict[int, list[int]] = {}
