@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from setpoint.api.machinery.patch.json_values import go_float
+from setpoint.api.machinery.status import go_double
 from setpoint.api.machinery.yaml_bodies import is_word
 
 _STRING = "tag:yaml.org,2002:str"
@@ -138,7 +138,7 @@ def _map(dumper: _Dumper, value: dict[str, Any]) -> yaml.Node:
 
 
 def _bare(dumper: _Dumper, value: float | None) -> yaml.Node:
-    word = go_float(value) if isinstance(value, float) else "null" if value is None else str(value).lower()
+    word = go_double(value) if isinstance(value, float) else "null" if value is None else str(value).lower()
     return dumper.represent_scalar(_STRING, word)
 
 

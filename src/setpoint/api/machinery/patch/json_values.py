@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import orjson
+
+from setpoint.api.machinery.status import go_double
 
 #: what reflect calls the type, and its kind
 _TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
@@ -47,7 +48,7 @@ def go_print(value: Any) -> str:
         return "<nil>"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return go_float(value) if isinstance(value, float) else str(value)
+    return go_double(value) if isinstance(value, float) else str(value)
 
 
 def go_text(value: Any) -> str:
@@ -59,16 +60,3 @@ def go_text(value: Any) -> str:
     if isinstance(value, list):
         return f"[{' '.join(map(go_text, value))}]"
     return "%!s(<nil>)" if value is None else f"%!s({go_type(value)}={go_print(value)})"
-
-
-def go_float(value: float) -> str:
-    """`%v` of a float64: the shortest text, with an exponent below 1e-4 and from 1e6 on."""
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    if not isinstance(exponent, int):
-        return repr(value)
-    place = len(digits) + exponent - 1
-    if -4 <= place < 6:
-        return repr(value).removesuffix(".0")
-    mantissa = "".join(map(str, digits))
-    mantissa = f"{mantissa[0]}.{mantissa[1:]}" if len(mantissa) > 1 else mantissa
-    return f"{'-' if sign else ''}{mantissa}e{'-' if place < 0 else '+'}{abs(place):02d}"
